@@ -1,0 +1,73 @@
+# The commands of this repository; `make` alone lists them. Written for GNU make 3.81 and later.
+
+PYTHON := .venv/bin/python
+PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
+PAGES := $(wildcard README.md CONTRIBUTING.md docs/*.md)
+WORKER := chaos/worker
+ARGS :=
+DURATION :=
+
+.PHONY: help demo test test-full lint types bench docs lock clean services
+.DEFAULT_GOAL := help
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F@ '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+demo: .venv/demo.stamp ## watch an embedded server, a BullMQ workload and the exporter (DURATION=seconds ends it)
+	@$(PYTHON) -m qobserve demo $(if $(DURATION),--duration $(DURATION)) $(ARGS)
+
+test: .venv/dev.stamp services ## run the tests (ARGS="-k age" passes options to pytest)
+	$(PYTHON) -m pytest -m "not slow" $(ARGS)
+
+test-full: .venv/dev.stamp services ## run the tests and those that take minutes each
+	$(PYTHON) -m pytest $(ARGS)
+
+lint: .venv/dev.stamp ## check style, formatting and which package imports which
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	.venv/bin/lint-imports
+
+types: .venv/dev.stamp ## check types
+	$(PYTHON) -m mypy
+
+bench: .venv/dev.stamp services ## build a million jobs and print what reading them costs
+	$(PYTHON) bench/run.py $(ARGS)
+
+docs: .venv/dev.stamp ## write the generated parts of the documentation
+	$(PYTHON) -m cogapp -r $(PAGES)
+
+lock: .venv/dev.stamp ## write locks/*.txt from pyproject.toml (ARGS=--upgrade for newer versions)
+	$(LOCK) --group dev --group servers --group build --output-file locks/dev.txt
+	$(LOCK) --group build --constraint locks/dev.txt --output-file locks/demo.txt
+
+LOCK = $(PYTHON) -m uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra demo \
+	--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" $(ARGS)
+
+clean: ## remove what these commands made
+	rm -rf .venv $(WORKER)/node_modules build dist .coverage .coverage.* .hypothesis
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A link whose interpreter is gone counts as missing, so that a new Python brings a new environment.
+$(PYTHON):
+	@tools/setup venv
+
+.venv/demo.stamp: locks/demo.txt pyproject.toml | $(PYTHON)
+	$(PIP) install --require-hashes -r locks/demo.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# dev.txt holds all of demo.txt at the same versions.
+.venv/dev.stamp: locks/dev.txt locks/demo.txt pyproject.toml | $(PYTHON)
+	$(PIP) install --require-hashes -r locks/dev.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch .venv/demo.stamp $@
+
+# The Node.js BullMQ versions are there when npm is; without it the tests that need them skip, and in CI fail.
+services:
+	@tools/setup services
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(WORKER)/node_modules/.package-lock.json; fi
+
+$(WORKER)/node_modules/.package-lock.json: $(WORKER)/package-lock.json
+	cd $(WORKER) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@

@@ -1,0 +1,101 @@
+"""Stands between a client and Redis and notes what one asks the other, round trip by round trip."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+import hiredis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_QUIET_SECONDS = 0.2
+"""A client that has sent nothing for so long has sent all, and waits."""
+
+_CHUNK = 1 << 20
+
+
+class Trip(NamedTuple):
+    """What a client sends at once, and the number of replies that it waits for."""
+
+    request: bytes
+    replies: int
+
+
+class Recorder:
+    """Forwards one connection; replies are held back until the client is quiet, which sets round trips apart."""
+
+    def __init__(self, port: int) -> None:
+        self.trips: list[Trip] = []
+        self._server_port = port
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Wait for a client in the background."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop; the client has closed its connection by now."""
+        self._thread.join(timeout=5)
+        self._listening.close()
+
+    def _run(self) -> None:
+        client, _ = self._listening.accept()
+        with client, socket.create_connection(("127.0.0.1", self._server_port)) as server:
+            while self._forward(client, server):
+                pass
+
+    def _forward(self, client: socket.socket, server: socket.socket) -> bool:
+        """One round trip; False when the client is gone."""
+        request, answer = bytearray(), bytearray()
+        asked, answered = hiredis.Reader(), hiredis.Reader(replyError=str)
+        commands = replies = 0
+        while not commands or replies < commands or _readable(client):
+            ready, _, _ = select.select([client, server], [], [])
+            if client in ready:
+                chunk = client.recv(_CHUNK)
+                if not chunk:
+                    return False
+                request += chunk
+                commands += _count(asked, chunk)
+                server.sendall(chunk)
+            if server in ready:
+                chunk = server.recv(_CHUNK)
+                answer += chunk
+                replies += _count(answered, chunk)
+        self.trips.append(Trip(bytes(request), commands))
+        client.sendall(answer)
+        return True
+
+
+def commands_of(request: bytes) -> list[list[bytes]]:
+    """The commands in a request."""
+    reader = hiredis.Reader()
+    reader.feed(request)
+    return list(iter(reader.gets, False))
+
+
+@contextlib.contextmanager
+def recording(port: int) -> Iterator[Recorder]:
+    """A recorder in front of a server for the length of a `with` block; its client must be closed inside."""
+    recorder = Recorder(port)
+    recorder.start()
+    try:
+        yield recorder
+    finally:
+        recorder.close()
+
+
+def _readable(client: socket.socket) -> bool:
+    return bool(select.select([client], [], [], _QUIET_SECONDS)[0])
+
+
+def _count(reader: hiredis.Reader, chunk: bytes) -> int:
+    reader.feed(chunk)
+    return sum(1 for _ in iter(reader.gets, False))

@@ -1,0 +1,53 @@
+"""`qobserve exporter --once`: print one scrape of the queues and end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from qobserve.config import DEFAULT_TARGET, redacted
+from qobserve.server.scrape import Scraper
+
+if TYPE_CHECKING:
+    from qobserve.config import Settings
+
+_log = logging.getLogger("qobserve.cli")
+# A first pass over a very large database takes seconds; more than this and something is wrong with it.
+_DISCOVERY_DEADLINE = 60.0
+_POLL = 0.1
+_DOWN = re.compile(rb"^bullmq_up(\{[^}\n]*\})? 0(\.0)?$", re.MULTILINE)
+
+
+async def scrape_once(settings: Settings) -> int:
+    """Print a scrape of the first target, made after its first discovery pass; 1 when it could not be read, else 0."""
+    alias, target = next(iter(settings.targets.items()))
+    timeout = target.timeout + target.connect_timeout
+    scraper = Scraper(settings.model_copy(update={"targets": {alias: target}}))
+    await scraper.start()
+    try:
+        body, complete = await _complete_scrape(scraper, alias, timeout)
+    finally:
+        await scraper.close()
+    click.echo(body, nl=False)
+    if complete:
+        return 0
+    _log.error("redis could not be read", extra={"target": alias, "url": redacted(target.url)})
+    return 1
+
+
+async def _complete_scrape(scraper: Scraper, alias: str, timeout: float) -> tuple[bytes, bool]:  # noqa: ASYNC109 - handed on, not a deadline of this function
+    """The last scrape, and whether all queues were in it; ends at the first that says that Redis is down."""
+    deadline = asyncio.get_running_loop().time() + _DISCOVERY_DEADLINE
+    asked = None if alias == DEFAULT_TARGET else alias
+    while True:
+        was_ready = scraper.ready()
+        body = (await scraper.scrape(asked, timeout=timeout, accept="text/plain")).body
+        down = _DOWN.search(body) is not None
+        if down or was_ready or asyncio.get_running_loop().time() > deadline:
+            return body, was_ready and not down
+        if not scraper.ready():
+            await asyncio.sleep(_POLL)

@@ -1,0 +1,82 @@
+"""Redis URLs: what is allowed in one, and how to show one without its password."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl, urlsplit
+
+SCHEMES = ("redis", "rediss", "unix")
+_EXAMPLES = "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
+# Greedy up to the last @, so that a password with an unescaped @, / or # in it is hidden as well.
+_CREDENTIALS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<user>[^:@/]*)(?P<password>:.*)?@", re.DOTALL)
+_QUERY_SECRET = re.compile(r"(?P<name>[?&][A-Za-z_-]*pass[A-Za-z_-]*=)[^&]*", re.IGNORECASE)
+
+
+def redacted(url: str) -> str:
+    """The URL as it may be shown: every password in it replaced by `***`."""
+
+    def hide(match: re.Match[str]) -> str:
+        password = "" if match["password"] is None else ":***"
+        return f"{match['scheme']}{match['user']}{password}@"
+
+    return _QUERY_SECRET.sub(r"\g<name>***", _CREDENTIALS.sub(hide, url))
+
+
+def has_password(url: str) -> bool:
+    """Whether showing this URL would show a password."""
+    return redacted(url) != url
+
+
+def scheme(url: str) -> str:
+    """The scheme of a URL that was checked, in lower case."""
+    return url.partition("://")[0].lower()
+
+
+def url_database(url: str) -> int:
+    """The database index that a checked URL names, 0 when it names none."""
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query)).get("db")
+    path = parts.path.strip("/") if parts.scheme != "unix" else ""
+    return int(query or path or 0)
+
+
+def redis_url(text: str) -> str:
+    """The URL when it can name a Redis.
+
+    Raises:
+        ValueError: it cannot; the sentence says why and never holds a password.
+    """
+    shown = redacted(text)
+    if "://" not in text:
+        raise ValueError(f'"{shown}" has no scheme: {_EXAMPLES}')
+    if scheme(text) not in SCHEMES:
+        raise ValueError(f'"{scheme(text)}" is not a scheme that is supported: {_EXAMPLES}')
+    # Before the URL is taken apart: that would cut it at a "#" and drop line breaks without a word.
+    if re.search(r"[#\s\x00-\x1f]", text):
+        raise ValueError(f'"{shown}" has a "#" or a space in it: write %23 and %20 in a user name or a password')
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as exc:
+        raise ValueError(f'"{shown}" has a bad host or port: the port is a number from 1 to 65535') from exc
+    if port == 0:
+        raise ValueError(f'"{shown}" has a bad port: the port is a number from 1 to 65535')
+    if parts.scheme == "unix" and not parts.path:
+        raise ValueError(f'"{shown}" names no socket: write unix:///PATH')
+    _check_database(shown, "" if parts.scheme == "unix" else parts.path.strip("/"))
+    _check_query(shown, parts.query)
+    return text
+
+
+def _check_query(shown: str, query: str) -> None:
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name != "db":
+            raise ValueError(
+                f'"{shown}" has the parameter "{name}": only "db" is read, the rest are settings of their own'
+            )
+        _check_database(shown, value)
+
+
+def _check_database(shown: str, text: str) -> None:
+    if text and not re.fullmatch(r"[0-9]{1,9}", text):
+        raise ValueError(f'"{shown}" has a bad database index: it is a number such as 0')

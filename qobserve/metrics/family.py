@@ -1,0 +1,63 @@
+"""A metric family and its samples, in the form in which they are fast to print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from qobserve.model.keys import QueueId
+
+Row: TypeAlias = tuple[str, float]
+"""A sample: its labels as they are printed (sorted by name, without braces), and its value."""
+
+OF_QUEUE = ("prefix", "queue")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What a family is called and means; declared beside the collector that fills it.
+
+    Attributes:
+        name: The full name; a counter's ends in `_total`.
+        type: Prometheus's word.
+        help: One sentence, with unit and edge cases.
+        labels: The names of its labels.
+    """
+
+    name: str
+    type: Literal["gauge", "counter"]
+    help: str
+    labels: tuple[str, ...] = OF_QUEUE
+
+    def samples(self, rows: Iterable[Row]) -> Samples:
+        """The family with these rows."""
+        return Samples(self, tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """A family and what it has to say in one scrape."""
+
+    family: Family
+    rows: tuple[Row, ...]
+
+
+def label(name: str, value: str) -> str:
+    """One label as it is printed."""
+    escaped = value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+    return f'{name}="{escaped}"'
+
+
+def labels(**values: str) -> str:
+    """Several labels as they are printed."""
+    return ",".join(label(name, values[name]) for name in sorted(values))
+
+
+@lru_cache(maxsize=20_000)
+def queue_labels(queue: QueueId) -> str:
+    """A queue's two labels; others whose names sort behind `queue` may follow after a comma."""
+    return labels(prefix=queue.prefix, queue=queue.name)

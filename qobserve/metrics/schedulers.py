@@ -1,0 +1,37 @@
+"""Job schedulers, and the repeatable jobs of older versions: when each is to run next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qobserve.metrics.collector import Collector
+from qobserve.metrics.family import OF_QUEUE, Family, label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qobserve.metrics.collector import Facts
+    from qobserve.metrics.family import Samples
+
+SCHEDULERS = Family("bullmq_job_schedulers", "gauge", "Job schedulers (up to BullMQ 4: repeatable jobs) of the queue.")
+NEXT_RUN = Family(
+    "bullmq_job_scheduler_next_run_timestamp_seconds",
+    "gauge",
+    "When a scheduler's next job is to run, as a Unix timestamp; in the past for one that is overdue. Only the first "
+    "due of each queue are shown (collector.schedulers.limit).",
+    (*OF_QUEUE, "scheduler"),
+)
+
+
+def _collect(facts: Facts) -> Iterator[Samples]:
+    yield SCHEDULERS.samples(
+        (queue, seen.scheduler_count) for queue, seen in facts.queues if seen.scheduler_count is not None
+    )
+    yield NEXT_RUN.samples(
+        (f"{queue},{label('scheduler', scheduler.id)}", scheduler.next_ms / 1000)
+        for queue, seen in facts.queues
+        for scheduler in seen.schedulers
+    )
+
+
+COLLECTOR = Collector("schedulers", (SCHEDULERS, NEXT_RUN), _collect)

@@ -1,0 +1,68 @@
+"""CLIENT LIST: how many workers serve each queue.
+
+A Node.js worker names its blocking connection only, so a name is a worker. A Python worker gives one name to all its
+connections, one of them to block, and either kind may be gone for a moment. Source: docs/bullmq-format.md#workers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from qobserve.model.keys import node_client_name, python_client_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from qobserve.model.keys import QueueId
+
+_WORKER_NAME = b":w:"
+_BLOCKING = (b"bzpopmin", b"brpoplpush")
+_OPENING = (b"client", b"hello", b"info")
+
+
+def count_workers(listing: bytes, queues: Iterable[QueueId]) -> dict[QueueId, int]:
+    """Workers by queue, for every queue given; `listing` is the reply to CLIENT LIST."""
+    node: dict[bytes, QueueId] = {}
+    python: dict[bytes, QueueId] = {}
+    workers: Counter[QueueId] = Counter()
+    for queue in queues:
+        node[node_client_name(queue)] = queue
+        python[python_client_name(queue)] = queue
+        workers[queue] = 0
+    resting: Counter[bytes] = Counter()
+    blocking: Counter[bytes] = Counter()
+    for name, command in _named(listing):
+        if (base := _base(name, node)) is not None:
+            workers[node[base]] += 1
+        elif _base(name, python) is not None:
+            kind = blocking if command in _BLOCKING or command.startswith(_OPENING) else resting
+            kind[name] += 1
+    for name in resting.keys() | blocking.keys():
+        if (base := _base(name, python)) is not None:
+            workers[python[base]] += max(resting[name], blocking[name])
+    return dict(workers)
+
+
+def _base(name: bytes, known: Mapping[bytes, QueueId]) -> bytes | None:
+    """The known name that a connection's begins with, before the worker's own name (either may hold `:w:` itself)."""
+    end = len(name)
+    while end >= 0:
+        if name[:end] in known:
+            return name[:end]
+        end = name.rfind(_WORKER_NAME, 0, end)
+    return None
+
+
+def _named(listing: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for line in listing.splitlines():
+        name = _field(line, b" name=")
+        if name:
+            yield name, _field(line, b" cmd=")
+
+
+def _field(line: bytes, mark: bytes) -> bytes:
+    start = line.find(mark)
+    if start < 0:
+        return b""
+    return line[start + len(mark) :].partition(b" ")[0]

@@ -1,0 +1,141 @@
+"""A job's hash: when a worker could first have taken the job, as far as its fields can tell.
+
+Source of the facts: docs/bullmq-format.md#job-hash; the definition and its bounds: docs/age.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from qobserve.model.reply import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qobserve.model.reply import Reply
+
+TIME_FIELDS = (b"timestamp", b"processedOn", b"opts", b"atm", b"attemptsMade")
+"""The fields that `job_times` wants, in its order."""
+
+PROMOTION_SLACK_MS = 1000
+"""A job that left `delayed` this much too early was promoted by a worker whose clock is ahead, not by hand."""
+
+_LARGEST_OPTS = 65_536
+_LARGEST_EXPONENT = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyAt:
+    """The moment from which a worker could have taken a job.
+
+    Attributes:
+        ms: Milliseconds since the epoch; on the server's clock for an event, on a producer's or worker's for a hash.
+        source: Whether an event of the stream was seen, or the job's own fields were all there was.
+        exact: False where the fields can only bound the moment: the true one may be later, by what docs/age.md names.
+    """
+
+    ms: int
+    source: Literal["event", "hash"]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """How long a job is kept away after a failed attempt; `kind` is BullMQ's word, `delay_ms` its base."""
+
+    kind: str
+    delay_ms: float
+    jitter: float
+
+    def after(self, attempts: int) -> int:
+        """The shortest wait in ms after the `attempts`-th failure; 0 for a strategy of the application's own."""
+        if self.kind == "fixed":
+            longest = self.delay_ms
+        elif self.kind == "exponential":
+            longest = math.floor(2 ** min(attempts - 1, _LARGEST_EXPONENT) * self.delay_ms + 0.5)
+        else:
+            return 0
+        return int(longest * (1 - self.jitter))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTimes:
+    """What a job's hash says about time; all in ms, None where a field is absent or no number."""
+
+    timestamp: int | None
+    processed_on: int | None
+    attempts: int
+    delay_ms: int
+    backoff: Backoff | None
+
+
+def job_times(fields: Sequence[bytes | None]) -> JobTimes:
+    """Decode the reply to HMGET of `TIME_FIELDS`; what is junk reads as absent."""
+    timestamp, processed_on, opts, atm, attempts_made = fields
+    delay_ms, backoff = _options(opts) if opts is not None and len(opts) <= _LARGEST_OPTS else (0, None)
+    return JobTimes(
+        timestamp=milliseconds_field(timestamp),
+        processed_on=milliseconds_field(processed_on),
+        attempts=whole(atm) or whole(attempts_made) or 0,
+        delay_ms=delay_ms,
+        backoff=backoff,
+    )
+
+
+def ready_at(job: JobTimes, now_ms: int) -> ReadyAt | None:
+    """The fallback of the definition: the later of enqueue + delay, and the last start + the back-off after it.
+
+    Returns None where nothing is known: no `timestamp`, or a delayed job that is ready before its time
+    (promoted by hand), whose moment no field holds.
+    """
+    if job.timestamp is None:
+        return None
+    ms = job.timestamp + job.delay_ms
+    waited = job.delay_ms
+    if job.processed_on is not None:
+        backoff = job.backoff.after(job.attempts) if job.backoff and job.attempts > 0 else 0
+        if job.processed_on + backoff >= ms:
+            ms, waited = job.processed_on + backoff, backoff
+    if waited and ms > now_ms + PROMOTION_SLACK_MS:
+        return None
+    return ReadyAt(ms=ms, source="hash", exact=job.processed_on is None)
+
+
+def milliseconds_field(raw: Reply) -> int | None:
+    """A time field of the hash, in ms since the epoch; None where it is absent or no number."""
+    if not isinstance(raw, bytes):
+        return None
+    try:
+        value = float(raw)
+    except ValueError:
+        return None
+    return int(value) if math.isfinite(value) else None
+
+
+@lru_cache(maxsize=4096)
+def _options(raw: bytes) -> tuple[int, Backoff | None]:
+    try:
+        opts = json.loads(raw)
+    except (ValueError, RecursionError):
+        return 0, None
+    if not isinstance(opts, dict):
+        return 0, None
+    return int(_number(opts.get("delay"))), _backoff(opts.get("backoff"))
+
+
+def _backoff(opts: object) -> Backoff | None:
+    if isinstance(opts, dict):
+        jitter = min(_number(opts.get("jitter")), 1.0)
+        return Backoff(kind=str(opts.get("type")), delay_ms=_number(opts.get("delay")), jitter=jitter)
+    delay = _number(opts)
+    return Backoff(kind="fixed", delay_ms=delay, jitter=0.0) if delay else None
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0.0
+    return max(float(value), 0.0)

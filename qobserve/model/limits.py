@@ -1,0 +1,44 @@
+"""What holds a queue back by design: the global concurrency, and the rate limit.
+
+Source of the facts: docs/bullmq-format.md#limits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qobserve.model.reply import Fault, whole
+from qobserve.model.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from qobserve.model.reply import Reply
+
+_BY_HAND = 2**53 - 1
+"""What `queue.rateLimit(ms)` sets the counter to: the limit is on, whatever the workers' own maximum is."""
+
+
+def concurrency_limit(field: Reply) -> int | None:
+    """The global concurrency of `meta`, or None for no limit."""
+    return whole(field)
+
+
+def rate_limited_ms(counter: Reply, ttl: Reply, maximum: Reply, jobs: Mapping[State, int]) -> int | None:
+    """For how many ms no worker will take a job; 0 when not limited, None when it cannot be told.
+
+    The counter of the window is in Redis, but the maximum only if it is a global one (`maximum`, of `meta`). A worker's
+    own maximum is not; then the window limits if work is ready and none of it runs.
+    """
+    if isinstance(counter, Fault) or isinstance(ttl, Fault):
+        return None
+    used, left = whole(counter), whole(ttl)
+    if used is None or left is None or left <= 0:
+        return 0
+    allowed = whole(maximum)
+    if used >= (_BY_HAND if allowed is None else min(allowed, _BY_HAND)):
+        return left
+    if allowed is not None:
+        return 0
+    idle = jobs.get(State.ACTIVE) == 0 and (jobs.get(State.WAITING, 0) + jobs.get(State.PRIORITIZED, 0)) > 0
+    return left if idle else None

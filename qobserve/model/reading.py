@@ -1,0 +1,176 @@
+"""From the answers about one queue to its snapshot.
+
+The answers come in two round trips: `Answers` (fixed questions) and `Details` (what depended on them).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from qobserve.model.events import StreamFacts, stream_facts
+from qobserve.model.keys import text
+from qobserve.model.limits import concurrency_limit, rate_limited_ms
+from qobserve.model.reply import strings, whole
+from qobserve.model.scores import due_ms, milliseconds
+from qobserve.model.snapshot import QueueSnapshot, Scheduler
+from qobserve.model.states import MARKER, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from qobserve.model.job import ReadyAt
+    from qobserve.model.keys import QueueId
+    from qobserve.model.reply import Reply
+    from qobserve.model.snapshot import Groups, Problem, Workers
+
+
+class Answers(NamedTuple):
+    """The replies to `reader.questions.QUESTIONS`, in its order."""
+
+    wait_length: Reply
+    wait_tail: Reply
+    wait_head: Reply
+    paused_length: Reply
+    paused_tail: Reply
+    paused_head: Reply
+    active_length: Reply
+    active_tail: Reply
+    prioritized_length: Reply
+    prioritized_first: Reply
+    delayed_length: Reply
+    delayed_first: Reply
+    children_length: Reply
+    children_first: Reply
+    completed_length: Reply
+    completed_last: Reply
+    failed_length: Reply
+    failed_first: Reply
+    failed_last: Reply
+    meta: Reply
+    id: Reply
+    completed_count: Reply
+    failed_count: Reply
+    events: Reply
+    limiter: Reply
+    limiter_ttl: Reply
+    schedulers_length: Reply
+    schedulers_first: Reply
+
+
+class Meta(NamedTuple):
+    """The fields of `meta` that are asked for, in the order of `reader.questions.META_FIELDS`."""
+
+    events_limit: Reply = None
+    version: Reply = None
+    paused: Reply = None
+    concurrency: Reply = None
+    limit_max: Reply = None
+    limit_duration: Reply = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What the second round trip told about a queue."""
+
+    waiting_since: ReadyAt | None = None
+    prioritized_since: ReadyAt | None = None
+    active_since_ms: int | None = None
+    unlocked: int | None = None
+    data_bytes: int | None = None
+    workers: Workers | None = None
+    groups: Groups | None = None
+    layout: str = "unknown"
+    problems: tuple[Problem, ...] = field(default=())
+
+
+def meta_of(answers: Answers) -> Meta:
+    """The fields of `meta`; all None where it is missing or no hash."""
+    return Meta(*answers.meta) if isinstance(answers.meta, list) and len(answers.meta) == len(Meta._fields) else Meta()
+
+
+def is_bullmq(answers: Answers) -> bool:
+    """Whether BullMQ wrote this queue: old Bull's queues have an `id` too, but no event stream and no trim length."""
+    meta = meta_of(answers)
+    return meta.events_limit is not None or meta.version is not None or isinstance(answers.events, list)
+
+
+def queue_snapshot(queue: QueueId, now_ms: int, answers: Answers, details: Details) -> QueueSnapshot:
+    """Put together what both round trips told."""
+    meta = meta_of(answers)
+    stream = stream_facts(answers.events) or StreamFacts(added=None, retained=None, last_ms=None, entry_bytes=0)
+    jobs = _jobs(answers)
+    library, _, version = text(meta.version).partition(":") if isinstance(meta.version, bytes) else ("bullmq", "", "")
+    return QueueSnapshot(
+        queue=queue,
+        now_ms=now_ms,
+        jobs=jobs,
+        paused=None if not isinstance(answers.meta, list) else meta.paused is not None,
+        waiting_since=details.waiting_since,
+        prioritized_since=details.prioritized_since,
+        active_since_ms=details.active_since_ms,
+        waiting_children_since_ms=_first(answers.children_first, milliseconds),
+        failed_since_ms=_first(answers.failed_first, milliseconds),
+        due_ms=_first(answers.delayed_first, due_ms),
+        last_completed_ms=_first(answers.completed_last, milliseconds),
+        last_failed_ms=_first(answers.failed_last, milliseconds),
+        workers=details.workers,
+        unlocked=details.unlocked,
+        concurrency_limit=concurrency_limit(meta.concurrency),
+        rate_limited_ms=rate_limited_ms(answers.limiter, answers.limiter_ttl, meta.limit_max, jobs),
+        scheduler_count=whole(answers.schedulers_length),
+        schedulers=_schedulers(answers.schedulers_first),
+        add_attempts=0 if answers.id is None else whole(answers.id),
+        events_added=stream.added,
+        events_retained=stream.retained,
+        events_limit=whole(meta.events_limit),
+        last_event_ms=stream.last_ms,
+        completed=whole(answers.completed_count),
+        failed=whole(answers.failed_count),
+        data_bytes=details.data_bytes,
+        library=library,
+        version=version,
+        layout=details.layout,
+        groups=details.groups,
+        problems=details.problems,
+    )
+
+
+def _jobs(answers: Answers) -> dict[State, int]:
+    counted = {
+        State.WAITING: _list_length(answers.wait_length, answers.wait_tail, answers.wait_head),
+        State.PAUSED: _list_length(answers.paused_length, answers.paused_tail, answers.paused_head),
+        State.PRIORITIZED: whole(answers.prioritized_length),
+        State.DELAYED: whole(answers.delayed_length),
+        State.WAITING_CHILDREN: whole(answers.children_length),
+        State.ACTIVE: _list_length(answers.active_length, answers.active_tail, None),
+        State.COMPLETED: whole(answers.completed_length),
+        State.FAILED: whole(answers.failed_length),
+    }
+    return {state: count for state, count in counted.items() if count is not None}
+
+
+def _list_length(length: Reply, tail: Reply, head: Reply) -> int | None:
+    """A list's length without the fake ids, which sit at its ends."""
+    count = whole(length)
+    if count is None:
+        return None
+    seen = strings(tail)
+    if isinstance(head, bytes) and count > len(seen):
+        seen.append(head)
+    return max(count - sum(job.startswith(MARKER) for job in seen), 0)
+
+
+def _first(reply: Reply, moment: Callable[[bytes | float], int | None]) -> int | None:
+    """The moment that the score of the one member in a reply WITHSCORES holds."""
+    match reply:
+        case [_, bytes(score)]:
+            return moment(score)
+        case _:
+            return None
+
+
+def _schedulers(reply: Reply) -> tuple[Scheduler, ...]:
+    flat = strings(reply)
+    pairs = ((name, milliseconds(score)) for name, score in zip(flat[::2], flat[1::2], strict=False))
+    return tuple(Scheduler(id=text(name), next_ms=next_ms) for name, next_ms in pairs if next_ms is not None)

@@ -1,0 +1,39 @@
+"""Raw answers of the store, as the wire carries them, before they mean anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error that the store answered in place of a value, such as `WRONGTYPE ...` or `NOPERM ...`."""
+
+    message: str
+
+    @property
+    def code(self) -> str:
+        """Its first word, by which errors of one kind are told from others."""
+        return self.message.partition(" ")[0]
+
+
+Reply: TypeAlias = "int | bytes | Fault | list[Reply] | None"
+"""One answer: a number, a string, an error, nothing, or a list of answers."""
+
+
+def whole(reply: Reply) -> int | None:
+    """A count, or a string that holds one; None for anything else."""
+    if isinstance(reply, int):
+        return reply
+    if isinstance(reply, bytes):
+        try:
+            return int(reply)
+        except ValueError:
+            return None
+    return None
+
+
+def strings(reply: Reply) -> list[bytes]:
+    """The strings of a list; empty for anything else."""
+    return [item for item in reply if isinstance(item, bytes)] if isinstance(reply, list) else []

@@ -1,0 +1,69 @@
+"""How much a scrape may read beyond the counts: fixed totals, shared out over the queues.
+
+A few queues are read deeply, so that their ages are exact whatever the order of their lists; thousands are read at
+their ends only. The totals bound the cost of a scrape whatever is in the queues.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qobserve.reader.questions import ACTIVE_WINDOW, Windows
+
+_WINDOW_TOTAL = 8000
+_HASH_TOTAL = 4000
+_EVENT_TOTAL = 2000
+_EVENTS_AT_ONCE = 200
+_EVENTS_AT_LEAST = 10
+_EVENT_BYTES = 1 << 20
+MOST_LEVELS = 64
+"""Priority levels followed in one queue; with more, the age of its oldest prioritized job is a lower bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """One queue's share in a scrape of so many queues.
+
+    Attributes:
+        windows: Ids read of each list.
+        hashes: Hashes of waiting jobs read, and as many of prioritized ones.
+        payloads: Payload sizes asked of each of them.
+        active: Active jobs looked at.
+    """
+
+    windows: Windows
+    hashes: int
+    payloads: int
+    active: int
+
+
+def share(queues: int, schedulers: int) -> Budget:
+    """The share of one of so many queues."""
+    hashes = _clamp(_HASH_TOTAL // max(queues, 1), 2, 100)
+    return Budget(
+        windows=Windows(jobs=_clamp(_WINDOW_TOTAL // max(queues, 1), 8, 100), schedulers=schedulers),
+        hashes=hashes,
+        payloads=_clamp(hashes // 4, 1, 10),
+        active=_clamp(hashes // 2, 1, ACTIVE_WINDOW),
+    )
+
+
+class EventBudget:
+    """Entries of event streams that one scrape may still read."""
+
+    def __init__(self, queues: int) -> None:
+        self._left = _EVENT_TOTAL
+        self._each = _clamp(_EVENT_TOTAL // max(queues, 1), _EVENTS_AT_LEAST, _EVENTS_AT_ONCE)
+
+    def take(self, entry_bytes: int) -> int:
+        """How many entries of a stream with entries of this size to read; 0 when the budget is used up.
+
+        A return value may be as large as Redis allows: the answer stays near one MiB, as far as the sizes seen tell.
+        """
+        count = min(self._each, self._left, max(_EVENT_BYTES // max(entry_bytes, 1), 1))
+        self._left -= count
+        return count
+
+
+def _clamp(value: int, low: int, high: int) -> int:
+    return max(low, min(value, high))

@@ -1,0 +1,188 @@
+"""One connection to one server, over which whole batches of commands travel; redis-py's errors become ours here.
+
+redis-py opens the connection (TLS, password, database, unix socket). The batches bypass its pipeline, whose work for
+each command costs several times what Redis itself takes for it: here a batch is one write, and hiredis parses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+from urllib.parse import unquote, urlsplit
+
+import hiredis
+import redis.exceptions as theirs
+from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
+
+from qobserve.config import redacted, url_database
+from qobserve.errors import RedisError, RedisNotReady, RedisRefused, RedisTimeout, RedisUnreachable
+from qobserve.model.reply import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pydantic import SecretStr
+
+    from qobserve.config import TargetSettings
+    from qobserve.model.reply import Reply
+
+CLIENT_NAME = "qobserve"
+_CHUNK = 1 << 20
+_NOT_NOW = {"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY"}
+_NO = {"NOAUTH", "WRONGPASS", "NOPERM"}
+
+
+def pack(*command: bytes) -> bytes:
+    """One command in the wire's form, to be joined with others into a batch."""
+    return bytes(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub means a tuple of any length
+
+
+def refusal(fault: Fault, where: str) -> RedisError:
+    """The exception for an error that concerns the whole server and not one key."""
+    if fault.code in _NOT_NOW:
+        return RedisNotReady(f"{where} cannot serve now: {fault.message}")
+    if fault.code in _NO:
+        return RedisRefused(f"{where} refused: {fault.message}; check the user, the password and the ACL")
+    return RedisError(f"{where} answered an error: {fault.message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class _Batched(Connection):
+    """redis-py's connection with one more verb: a batch out, its replies back."""
+
+    async def exchange(self, batch: bytes, replies: int) -> list[Reply]:
+        if self._writer is None or self._reader is None:
+            raise ConnectionResetError("not connected")
+        self._writer.write(batch)
+        parser = hiredis.Reader(replyError=Fault)  # type: ignore[arg-type]  # an error is a value here, none is raised
+        received: list[Reply] = []
+        while len(received) < replies:
+            chunk = await self._reader.read(_CHUNK)
+            if not chunk:
+                raise ConnectionResetError("the server closed the connection in the middle of an answer")
+            parser.feed(chunk)
+            while (reply := parser.gets()) is not False:
+                received.append(reply)
+        return received
+
+
+class _BatchedTLS(_Batched, SSLConnection):
+    pass
+
+
+class _BatchedUnix(_Batched, UnixDomainSocketConnection):
+    pass
+
+
+class Link:
+    """A connection that opens when it is first needed, and again after it was lost.
+
+    Every failure closes it and is raised as a `RedisError`, so that the next use begins anew.
+    """
+
+    def __init__(self, settings: TargetSettings, address: Address | None = None, *, readonly: bool = False) -> None:
+        self._connection = _connection(settings, address)
+        self._readonly = readonly
+        self.where = str(address) if address else redacted(settings.url)
+
+    async def exchange(self, batch: bytes, replies: int) -> list[Reply]:
+        """Send a batch of packed commands and return as many `replies`, errors among them as `Fault`."""
+        try:
+            with translated(self.where):
+                await self._open()
+                return await self._connection.exchange(batch, replies)
+        except BaseException:  # a cancelled exchange too leaves replies on the way, which nobody may read as others'
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Close now, without waiting for the other side."""
+        await self._connection.disconnect(nowait=True)
+
+    async def _open(self) -> None:
+        if not self._connection.is_connected:
+            await self._connection.connect()  # type: ignore[no-untyped-call]  # untyped in redis-py
+            if self._readonly:
+                await self._connection.exchange(pack(b"READONLY"), 1)
+
+
+@contextlib.contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Turn what redis-py, asyncio and the operating system raise into the errors of qobserve."""
+    try:
+        yield
+    except (theirs.AuthenticationError, theirs.NoPermissionError) as exc:
+        raise RedisRefused(f"{where} refused: {exc}; check the user, the password and the ACL") from exc
+    except (theirs.BusyLoadingError, theirs.MasterDownError, theirs.ClusterDownError) as exc:
+        raise RedisNotReady(f"{where} cannot serve now: {exc}") from exc
+    except (theirs.TimeoutError, TimeoutError) as exc:
+        raise RedisTimeout(
+            f"{where} did not answer in time; it hangs, is overloaded, or a firewall drops packets"
+        ) from exc
+    except (theirs.ConnectionError, OSError, ssl.SSLError, asyncio.IncompleteReadError) as exc:
+        raise RedisUnreachable(f"{where} is not reachable: {exc}; check address, port and TLS") from exc
+    except theirs.ResponseError as exc:
+        raise RedisRefused(f"{where} refused: {exc}") from exc
+    except (theirs.RedisError, hiredis.HiredisError) as exc:
+        raise RedisError(f"{where} does not speak as Redis does: {exc}") from exc
+
+
+class _Shared(TypedDict):
+    db: int
+    username: str | None
+    password: str | None
+    socket_connect_timeout: float
+    client_name: str
+    protocol: int
+    driver_info: None
+
+
+def _connection(settings: TargetSettings, address: Address | None) -> _Batched:
+    url = urlsplit(settings.url)
+    shared: _Shared = {
+        "db": url_database(settings.url) if settings.database is None else settings.database,
+        "username": settings.user or (unquote(url.username) if url.username else None),
+        "password": revealed(settings.password) or (unquote(url.password) if url.password else None),
+        "socket_connect_timeout": settings.connect_timeout,
+        "client_name": CLIENT_NAME,
+        "protocol": 2,
+        "driver_info": None,
+    }
+    if url.scheme == "unix":
+        return _BatchedUnix(path=unquote(url.path), **shared)
+    place = address or Address(url.hostname or "127.0.0.1", url.port or 6379)
+    if url.scheme != "rediss":
+        return _Batched(host=place.host, port=place.port, **shared)
+    return _BatchedTLS(
+        host=place.host,
+        port=place.port,
+        ssl_cert_reqs="none" if settings.tls_skip_verification else "required",
+        ssl_check_hostname=not settings.tls_skip_verification,
+        ssl_ca_certs=_path(settings.tls_ca_cert_file),
+        ssl_certfile=_path(settings.tls_client_cert_file),
+        ssl_keyfile=_path(settings.tls_client_key_file),
+        **shared,
+    )
+
+
+def revealed(secret: SecretStr | None) -> str | None:
+    """The text of a secret, for the one call that needs it."""
+    return None if secret is None else secret.get_secret_value()
+
+
+def _path(path: Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -1,0 +1,1 @@
+"""HTTP: the scrapes that Prometheus asks for, and the pages round them."""

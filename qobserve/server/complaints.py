@@ -1,0 +1,57 @@
+"""Log lines about what cannot be read: one when it begins, one when it is over, none in between."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qobserve.model.snapshot import Problem, Trouble
+
+LOG = logging.getLogger("qobserve.server")
+
+_MOST_LINES = 20
+
+
+class Complaints:
+    """What is wrong with one target at present, as far as it was told."""
+
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
+        self._trouble: str | None = None
+        self._problems: set[Problem] = set()
+
+    def hear(self, trouble: Trouble | None, problems: Sequence[Problem]) -> None:
+        """Log what is new and what is over; while Redis as a whole cannot be read, nothing is said of its queues."""
+        reason = None if trouble is None else trouble.reason
+        if trouble is not None and reason != self._trouble:
+            LOG.error(
+                "redis cannot be read",
+                extra={"target": self._alias, "reason": trouble.reason, "error": trouble.message},
+            )
+        if trouble is None and self._trouble is not None:
+            LOG.info("redis can be read again", extra={"target": self._alias})
+        self._trouble = reason
+        if trouble is None:
+            self._hear_problems(set(problems))
+
+    def _hear_problems(self, problems: set[Problem]) -> None:
+        begun = sorted(problems - self._problems, key=_order)
+        for problem in begun[:_MOST_LINES]:
+            LOG.warning("a part cannot be read", extra=self._facts(problem))
+        if len(begun) > _MOST_LINES:
+            LOG.warning("more parts cannot be read", extra={"target": self._alias, "count": len(begun) - _MOST_LINES})
+        over = sorted(self._problems - problems, key=_order)
+        for problem in over[:_MOST_LINES]:
+            LOG.info("a part is as it should be again", extra={**self._facts(problem), "error": None})
+        self._problems = problems
+
+    def _facts(self, problem: Problem) -> dict[str, object]:
+        queue = None if problem.queue is None else str(problem.queue)
+        return {"target": self._alias, "collector": problem.part, "queue": queue, "error": problem.what}
+
+
+def _order(problem: Problem) -> tuple[str, str, str]:
+    return str(problem.queue or ""), problem.part, problem.what

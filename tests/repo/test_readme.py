@@ -1,0 +1,89 @@
+"""Every command that the documentation shows is run by a test.
+
+A command that the pages gain needs a row here: in `HERE` when it is cheap and needs nothing, else in `ELSEWHERE` with
+the test that runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from repo.pages import commands, commands_of
+from repo.tree import ROOT
+
+# Run by this file, from the root of the repository, with the programs of the environment on PATH.
+HERE = (
+    "make",
+    "qobserve --version",
+    "qobserve --help",
+    "qobserve exporter --help",
+    "qobserve demo --help",
+    ".venv/bin/qobserve --version",
+    ".venv/bin/qobserve exporter --help",
+)
+
+# What runs each of the others: a test, or `.ci/run`.
+ELSEWHERE = {
+    "make demo": "tests/repo/test_fresh.py::test_make_demo_needs_only_a_python",
+    "make demo DURATION=10": "tests/repo/test_fresh.py::test_make_demo_needs_only_a_python",
+    "make test": ".ci/run::make lint types test",
+    "make lint": ".ci/run::make lint types test",
+    "make types": ".ci/run::make lint types test",
+    "make lint types test": ".ci/run::make lint types test",
+    ".ci/run": ".ci/run::make lint types test",
+    "make docs": "tests/repo/test_pages.py::test_generated_parts_are_up_to_date",
+    "qobserve demo": "tests/repo/test_fresh.py::test_make_demo_needs_only_a_python",
+    ".venv/bin/qobserve demo": "tests/repo/test_fresh.py::test_make_demo_needs_only_a_python",
+}
+
+EXAMPLE = """
+```console
+$ make demo   # a comment
+printed by it
+$ qobserve exporter \\
+    --once
+```
+```sh
+# only a comment
+make test ARGS="-k '# no comment'"
+```
+```yaml
+make: nothing
+```
+"""
+
+
+def test_commands_are_found_in_a_page() -> None:
+    found = list(commands_of(EXAMPLE.replace("'# no", "'#no")))
+    assert found == ["make demo", "qobserve exporter --once", "make test ARGS=\"-k '#no comment'\""]
+
+
+def test_every_command_of_the_pages_is_run_by_a_test() -> None:
+    shown = commands()
+    assert {command: page for command, page in shown.items() if command not in {*HERE, *ELSEWHERE}} == {}
+
+
+@pytest.mark.parametrize("command", sorted(commands().keys() & set(HERE)))
+def test_a_cheap_command_works(command: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    run = subprocess.run(
+        ["bash", "-euc", command],
+        cwd=ROOT,
+        env={**os.environ, "PATH": path, "MAKEFLAGS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout
+
+
+@pytest.mark.parametrize("runner", sorted(set(ELSEWHERE.values())))
+def test_what_runs_the_others_exists(runner: str) -> None:
+    file, _, what = runner.partition("::")
+    text = (ROOT / file).read_text()
+    assert (f"def {what}(" if file.endswith(".py") else what) in text
