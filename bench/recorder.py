@@ -98,4 +98,7 @@ def _readable(client: socket.socket) -> bool:
 
 def _count(reader: hiredis.Reader, chunk: bytes) -> int:
     reader.feed(chunk)
-    return sum(1 for _ in iter(reader.gets, False))
+    count = 0
+    while reader.gets() is not False:  # 0, which is a reply, equals False
+        count += 1
+    return count

@@ -25,7 +25,7 @@ class FactsFormatter(logging.Formatter):
         self._tracebacks = tracebacks
 
     def facts(self, record: logging.LogRecord) -> dict[str, object]:
-        """The fields of the line, in their order."""
+        """The fields of the line, in their order; a fact that is None says nothing and is left out."""
         fields: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC)
             .isoformat(timespec="milliseconds")
@@ -34,7 +34,9 @@ class FactsFormatter(logging.Formatter):
             "logger": record.name,
             "msg": record.getMessage(),
         }
-        fields |= {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
+        fields |= {
+            name: value for name, value in record.__dict__.items() if name not in _STANDARD and value is not None
+        }
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
             fields.setdefault("error", f"{type(error).__name__}: {error}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from qobserve.config import DEFAULT_TARGET, redacted
+from qobserve.config import DEFAULT_TARGET
 from qobserve.server.scrape import Scraper
 
 if TYPE_CHECKING:
@@ -29,25 +29,24 @@ async def scrape_once(settings: Settings) -> int:
     scraper = Scraper(settings.model_copy(update={"targets": {alias: target}}))
     await scraper.start()
     try:
-        body, complete = await _complete_scrape(scraper, alias, timeout)
+        body, complete = await _complete_scrape(scraper, None if alias == DEFAULT_TARGET else alias, timeout)
     finally:
         await scraper.close()
     click.echo(body, nl=False)
-    if complete:
-        return 0
-    _log.error("redis could not be read", extra={"target": alias, "url": redacted(target.url)})
-    return 1
+    return 0 if complete else 1
 
 
-async def _complete_scrape(scraper: Scraper, alias: str, timeout: float) -> tuple[bytes, bool]:  # noqa: ASYNC109 - handed on, not a deadline of this function
+async def _complete_scrape(scraper: Scraper, alias: str | None, timeout: float) -> tuple[bytes, bool]:  # noqa: ASYNC109 - handed on, not a deadline of this function
     """The last scrape, and whether all queues were in it; ends at the first that says that Redis is down."""
     deadline = asyncio.get_running_loop().time() + _DISCOVERY_DEADLINE
-    asked = None if alias == DEFAULT_TARGET else alias
     while True:
         was_ready = scraper.ready()
-        body = (await scraper.scrape(asked, timeout=timeout, accept="text/plain")).body
+        body = (await scraper.scrape(alias, timeout=timeout, accept="text/plain")).body
         down = _DOWN.search(body) is not None
-        if down or was_ready or asyncio.get_running_loop().time() > deadline:
-            return body, was_ready and not down
+        if down or was_ready:
+            return body, not down
+        if asyncio.get_running_loop().time() > deadline:
+            _log.error("discovery did not end in time", extra={"seconds": _DISCOVERY_DEADLINE})
+            return body, False
         if not scraper.ready():
             await asyncio.sleep(_POLL)

@@ -129,7 +129,7 @@ class _Walk:
     def _entry(self, node: yaml.Node, label: str, name: str, accepts: Callable[[str], bool]) -> None:
         setting = BY_NAME.get(name.removesuffix(".enabled") if _switch(name) else name)
         if not accepts(name):
-            known = [known for known in (*_YAML_NAMES, _TARGETS, _SLO_QUEUES) if accepts(known)]
+            known = [known for known in (*_YAML_NAMES, *sorted(_SECTIONS), _TARGETS, _SLO_QUEUES) if accepts(known)]
             self.problems.append(f"{self._at(label)}: there is no such key{did_you_mean(name, known)}")
         elif name == _TARGETS:
             self.target_nodes = self.named(node, label)

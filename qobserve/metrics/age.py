@@ -36,11 +36,15 @@ NEXT_DELAYED = Family(
 
 
 def _collect(facts: Facts) -> Iterator[Samples]:
-    yield OLDEST.samples(row for queue, seen in facts.queues for row in _ages(queue, seen))
+    yield OLDEST.samples(row for queue, seen, now_ms in facts.queues for row in _ages(queue, seen, now_ms))
     yield OVERDUE.samples(
-        (queue, overdue_ms / 1000) for queue, seen in facts.queues if (overdue_ms := seen.overdue_ms) is not None
+        (queue, overdue / 1000)
+        for queue, seen, now_ms in facts.queues
+        if (overdue := seen.overdue_ms(now_ms)) is not None
     )
-    yield NEXT_DELAYED.samples((queue, seen.due_ms / 1000) for queue, seen in facts.queues if seen.due_ms is not None)
+    yield NEXT_DELAYED.samples(
+        (queue, seen.due_ms / 1000) for queue, seen, _ in facts.queues if seen.due_ms is not None
+    )
 
 
 def _of(state: State) -> str:
@@ -51,7 +55,7 @@ _WAITING, _PRIORITIZED, _ACTIVE = _of(State.WAITING), _of(State.PRIORITIZED), _o
 _WAITING_CHILDREN, _FAILED = _of(State.WAITING_CHILDREN), _of(State.FAILED)
 
 
-def _ages(queue: str, seen: QueueSnapshot) -> Iterator[Row]:
+def _ages(queue: str, seen: QueueSnapshot, now_ms: int) -> Iterator[Row]:
     jobs = seen.jobs
     waiting = None if seen.waiting_since is None else seen.waiting_since.ms
     prioritized = None if seen.prioritized_since is None else seen.prioritized_since.ms
@@ -64,7 +68,7 @@ def _ages(queue: str, seen: QueueSnapshot) -> Iterator[Row]:
         (_FAILED, jobs.get(State.FAILED), seen.failed_since_ms),
     ):
         if since_ms is not None:
-            yield queue + suffix, max(seen.now_ms - since_ms, 0) / 1000
+            yield queue + suffix, max(now_ms - since_ms, 0) / 1000
         elif count == 0:
             yield queue + suffix, 0
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qobserve.metrics.collector import Collector
     from qobserve.metrics.family import Samples
     from qobserve.model.keys import QueueId
-    from qobserve.model.snapshot import Problem, QueueSnapshot, Snapshot
+    from qobserve.model.snapshot import QueueSnapshot, Snapshot
 
 LOG = logging.getLogger("qobserve.metrics")
 
@@ -41,9 +41,9 @@ def collect(
     collectors: Iterable[Collector] = COLLECTORS,
 ) -> Collected:
     """Everything that a scrape of one target shows; `dropped_before` is what earlier scrapes left out."""
-    queues, collisions = _distinct(snapshot.queues)
+    queues, collisions = _distinct(snapshot)
     facts = Facts(snapshot=snapshot, queues=queues, slo=slo)
-    unread = {problem.part for problem in problems(snapshot)}
+    unread = {problem.part for problem in snapshot.problems()}
     samples: list[Samples] = []
     succeeded: dict[str, bool] = {}
     for collector in collectors:
@@ -61,23 +61,18 @@ def collect(
     return Collected((*scrape_samples(snapshot, succeeded, left_out), *samples), left_out)
 
 
-def problems(snapshot: Snapshot) -> Iterable[Problem]:
-    """Everything that could not be read: of the store, and of each queue."""
-    yield from snapshot.problems
-    for queue in snapshot.queues:
-        yield from queue.problems
-
-
-def _distinct(queues: Iterable[QueueSnapshot]) -> tuple[list[tuple[str, QueueSnapshot]], int]:
+def _distinct(snapshot: Snapshot) -> tuple[list[tuple[str, QueueSnapshot, int]], int]:
     """Queues with their labels; of two whose names read the same (one of them no UTF-8) the first stays."""
-    named: dict[str, QueueSnapshot] = {}
+    named: dict[str, tuple[str, QueueSnapshot, int]] = {}
     total = 0
-    for queue in queues:
-        total += 1
-        named.setdefault(queue_labels(queue.queue), queue)
-    return list(named.items()), total - len(named)
+    for server in snapshot.servers:
+        total += len(server.queues)
+        for queue in server.queues:
+            text = queue_labels(queue.queue)
+            named.setdefault(text, (text, queue, server.now_ms))
+    return list(named.values()), total - len(named)
 
 
 def _left_out(snapshot: Snapshot, collisions: int) -> dict[str, int]:
-    beyond = sum(max((queue.scheduler_count or 0) - len(queue.schedulers), 0) for queue in snapshot.queues)
+    beyond = sum(max((queue.scheduler_count or 0) - len(queue.schedulers), 0) for queue in snapshot.queues())
     return {"schedulers": beyond, "collision": collisions}

@@ -20,12 +20,12 @@ class Facts:
 
     Attributes:
         snapshot: Everything that was read.
-        queues: Each queue's labels as they are printed, and the queue.
+        queues: Each queue's labels as they are printed, the queue, and the moment of the look on its server's clock.
         slo: The promise made for a queue, if any.
     """
 
     snapshot: Snapshot
-    queues: Sequence[tuple[str, QueueSnapshot]]
+    queues: Sequence[tuple[str, QueueSnapshot, int]]
     slo: Callable[[QueueId], Slo | None]
 
 

@@ -33,11 +33,11 @@ _OF_STATE = {state: "," + label("state", state) for state in State}
 
 def _collect(facts: Facts) -> Iterator[Samples]:
     yield JOBS.samples(
-        (queue + _OF_STATE[state], count) for queue, seen in facts.queues for state, count in seen.jobs.items()
+        (queue + _OF_STATE[state], count) for queue, seen, _ in facts.queues for state, count in seen.jobs.items()
     )
     yield GROUPS.samples(
         (f"{queue},{label('status', status)}", getattr(seen.groups, status))
-        for queue, seen in facts.queues
+        for queue, seen, _ in facts.queues
         if seen.groups is not None
         for status in ("free", "limited", "maxed", "paused")
     )

@@ -50,7 +50,7 @@ def scrape_samples(snapshot: Snapshot, succeeded: Mapping[str, bool], dropped: M
     yield UP.samples([("", int(snapshot.trouble is None))])
     yield SCRAPE_DURATION.samples([("", snapshot.duration_seconds)])
     yield COLLECTOR_SUCCESS.samples((label("collector", name), int(good)) for name, good in succeeded.items())
-    yield QUEUES.samples([("", len(snapshot.queues))] if snapshot.trouble is None else ())
+    yield QUEUES.samples([("", sum(1 for _ in snapshot.queues()))] if snapshot.trouble is None else ())
     found = snapshot.discovery_seconds
     yield DISCOVERY_DURATION.samples([("", found)] if found is not None else ())
     yield SERIES_DROPPED.samples((label("reason", reason), count) for reason, count in dropped.items())

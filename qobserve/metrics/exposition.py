@@ -54,14 +54,17 @@ def _head(samples: Samples, *, openmetrics: bool) -> Iterator[str]:
 
 
 def _body(samples: Samples) -> list[str]:
+    """The lines of a family; whole numbers, which are most, are printed in place: a call for each would show."""
     name = samples.family.name
+    if not samples.family.labels:
+        return [f"{name} {_number(value)}\n" for _, value in samples.rows]
     return [
-        f"{name}{{{labels}}} {_number(value)}\n" if labels else f"{name} {_number(value)}\n"
+        f"{name}{{{labels}}} {value}.0\n"
+        if type(value) is int and 0 <= value < _PLAIN_BELOW
+        else f"{name}{{{labels}}} {_number(value)}\n"
         for labels, value in samples.rows
     ]
 
 
 def _number(value: float) -> str:
-    if type(value) is int and 0 <= value < _PLAIN_BELOW:  # bool and float print otherwise
-        return f"{value}.0"
     return str(floatToGoString(value))  # type: ignore[no-untyped-call]  # untyped in prometheus_client

@@ -33,9 +33,9 @@ def _collect(facts: Facts) -> Iterator[Samples]:
             f"{label('layout', seen.layout)},{label('library', seen.library)},{queue},{label('version', seen.version)}",
             1,
         )
-        for queue, seen in facts.queues
+        for queue, seen, _ in facts.queues
     )
-    yield READ_SUCCESS.samples((queue, int(not seen.problems)) for queue, seen in facts.queues)
+    yield READ_SUCCESS.samples((queue, int(not seen.problems)) for queue, seen, _ in facts.queues)
 
 
 COLLECTOR = Collector("info", (INFO, READ_SUCCESS), _collect)

@@ -40,15 +40,17 @@ _OF_REASON = {reason: "," + label("reason", reason) for reason in Reason}
 
 def _collect(facts: Facts) -> Iterator[Samples]:
     queues = facts.queues
-    yield PAUSED.samples((queue, int(seen.paused)) for queue, seen in queues if seen.paused is not None)
+    yield PAUSED.samples((queue, int(seen.paused)) for queue, seen, _ in queues if seen.paused is not None)
     yield CONCURRENCY_LIMIT.samples(
-        (queue, seen.concurrency_limit) for queue, seen in queues if seen.concurrency_limit is not None
+        (queue, seen.concurrency_limit) for queue, seen, _ in queues if seen.concurrency_limit is not None
     )
     yield RATE_LIMITED.samples(
-        (queue, seen.rate_limited_ms / 1000) for queue, seen in queues if seen.rate_limited_ms is not None
+        (queue, seen.rate_limited_ms / 1000) for queue, seen, _ in queues if seen.rate_limited_ms is not None
     )
     yield BLOCKED.samples(
-        (queue + _OF_REASON[reason], int(holds)) for queue, seen in queues for reason, holds in reasons(seen).items()
+        (queue + _OF_REASON[reason], int(holds))
+        for queue, seen, now_ms in queues
+        for reason, holds in reasons(seen, now_ms).items()
     )
 
 

@@ -21,7 +21,7 @@ DATA_BYTES = Family(
 
 
 def _collect(facts: Facts) -> Iterator[Samples]:
-    yield DATA_BYTES.samples((queue, seen.data_bytes) for queue, seen in facts.queues if seen.data_bytes is not None)
+    yield DATA_BYTES.samples((queue, seen.data_bytes) for queue, seen, _ in facts.queues if seen.data_bytes is not None)
 
 
 COLLECTOR = Collector("payload", (DATA_BYTES,), _collect)

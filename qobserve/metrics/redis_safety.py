@@ -44,7 +44,7 @@ MEMORY_RATIO = Family(
 
 def _collect(facts: Facts) -> Iterator[Samples]:
     """Of a cluster, the worst node counts; what no node tells is absent."""
-    servers = facts.snapshot.servers
+    servers = [server.facts for server in facts.snapshot.servers if server.facts is not None]
     names = {labels(mode=s.mode, role=s.role, server=s.server, version=s.version) for s in servers}
     yield INFO.samples((name, 1) for name in sorted(names))
     policies = [server.eviction_policy for server in servers if server.eviction_policy is not None]

@@ -25,11 +25,11 @@ NEXT_RUN = Family(
 
 def _collect(facts: Facts) -> Iterator[Samples]:
     yield SCHEDULERS.samples(
-        (queue, seen.scheduler_count) for queue, seen in facts.queues if seen.scheduler_count is not None
+        (queue, seen.scheduler_count) for queue, seen, _ in facts.queues if seen.scheduler_count is not None
     )
     yield NEXT_RUN.samples(
         (f"{queue},{label('scheduler', scheduler.id)}", scheduler.next_ms / 1000)
-        for queue, seen in facts.queues
+        for queue, seen, _ in facts.queues
         for scheduler in seen.schedulers
     )
 

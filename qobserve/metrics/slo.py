@@ -26,7 +26,7 @@ OBJECTIVE = Family(
 
 
 def _collect(facts: Facts) -> Iterator[Samples]:
-    promises = [(queue, slo) for queue, seen in facts.queues if (slo := facts.slo(seen.queue)) is not None]
+    promises = [(queue, slo) for queue, seen, _ in facts.queues if (slo := facts.slo(seen.queue)) is not None]
     yield WAIT.samples((queue, slo.wait) for queue, slo in promises if slo.wait is not None)
     yield OBJECTIVE.samples((queue, slo.objective) for queue, slo in promises if slo.objective is not None)
 

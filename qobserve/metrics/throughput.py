@@ -75,9 +75,9 @@ _MOMENTS: dict[Family, Callable[[QueueSnapshot], int | None]] = {
 
 def _collect(facts: Facts) -> Iterator[Samples]:
     for family, count in _COUNTS.items():
-        yield family.samples((queue, value) for queue, seen in facts.queues if (value := count(seen)) is not None)
+        yield family.samples((queue, value) for queue, seen, _ in facts.queues if (value := count(seen)) is not None)
     for family, moment in _MOMENTS.items():
-        yield family.samples((queue, ms / 1000) for queue, seen in facts.queues if (ms := moment(seen)) is not None)
+        yield family.samples((queue, ms / 1000) for queue, seen, _ in facts.queues if (ms := moment(seen)) is not None)
 
 
 COLLECTOR = Collector("throughput", (*_COUNTS, *_MOMENTS), _collect)

@@ -21,7 +21,7 @@ WORKERS = Family(
 
 
 def _collect(facts: Facts) -> Iterator[Samples]:
-    yield WORKERS.samples((queue, seen.workers.count) for queue, seen in facts.queues if seen.workers is not None)
+    yield WORKERS.samples((queue, seen.workers.count) for queue, seen, _ in facts.queues if seen.workers is not None)
 
 
 COLLECTOR = Collector("workers", (WORKERS,), _collect)

@@ -28,12 +28,12 @@ class Reason(StrEnum):
     STALLED = "stalled"
 
 
-def reasons(queue: QueueSnapshot) -> dict[Reason, bool]:
+def reasons(queue: QueueSnapshot, now_ms: int) -> dict[Reason, bool]:
     """Each reason, and whether it holds."""
     jobs = queue.jobs
     ready = (
         jobs.get(State.WAITING, 0) + jobs.get(State.PAUSED, 0) + jobs.get(State.PRIORITIZED, 0) > 0
-        or (queue.overdue_ms or 0) > 0
+        or (queue.overdue_ms(now_ms) or 0) > 0
     )
     found: dict[Reason, bool] = {}
     if queue.paused is not None:
@@ -47,7 +47,7 @@ def reasons(queue: QueueSnapshot) -> dict[Reason, bool]:
         found[Reason.CONCURRENCY_REACHED] = ready and limit is not None and jobs[State.ACTIVE] >= limit
     if queue.scheduler_count is not None:
         found[Reason.SCHEDULER_OVERDUE] = any(
-            queue.now_ms - scheduler.next_ms > OVERDUE_AFTER_MS for scheduler in queue.schedulers
+            now_ms - scheduler.next_ms > OVERDUE_AFTER_MS for scheduler in queue.schedulers
         )
     if queue.unlocked is not None:
         found[Reason.STALLED] = queue.unlocked > 0

@@ -21,27 +21,29 @@ _BLOCKING = (b"bzpopmin", b"brpoplpush")
 _OPENING = (b"client", b"hello", b"info")
 
 
-def count_workers(listing: bytes, queues: Iterable[QueueId]) -> dict[QueueId, int]:
-    """Workers by queue, for every queue given; `listing` is the reply to CLIENT LIST."""
-    node: dict[bytes, QueueId] = {}
-    python: dict[bytes, QueueId] = {}
-    workers: Counter[QueueId] = Counter()
-    for queue in queues:
-        node[node_client_name(queue)] = queue
-        python[python_client_name(queue)] = queue
-        workers[queue] = 0
-    resting: Counter[bytes] = Counter()
-    blocking: Counter[bytes] = Counter()
-    for name, command in _named(listing):
-        if (base := _base(name, node)) is not None:
-            workers[node[base]] += 1
-        elif _base(name, python) is not None:
-            kind = blocking if command in _BLOCKING or command.startswith(_OPENING) else resting
-            kind[name] += 1
-    for name in resting.keys() | blocking.keys():
-        if (base := _base(name, python)) is not None:
-            workers[python[base]] += max(resting[name], blocking[name])
-    return dict(workers)
+class WorkerNames:
+    """The names under which workers of these queues connect; worth keeping as long as the queues are the same."""
+
+    def __init__(self, queues: Iterable[QueueId]) -> None:
+        self.queues = tuple(queues)
+        self._node = {node_client_name(queue): queue for queue in self.queues}
+        self._python = {python_client_name(queue): queue for queue in self.queues}
+
+    def count(self, listing: bytes) -> Counter[QueueId]:
+        """Workers by queue; `listing` is the reply to CLIENT LIST."""
+        workers: Counter[QueueId] = Counter()
+        resting: Counter[bytes] = Counter()
+        blocking: Counter[bytes] = Counter()
+        for name, command in _named(listing):
+            if (base := _base(name, self._node)) is not None:
+                workers[self._node[base]] += 1
+            elif _base(name, self._python) is not None:
+                kind = blocking if command in _BLOCKING or command.startswith(_OPENING) else resting
+                kind[name] += 1
+        for name in resting.keys() | blocking.keys():
+            if (base := _base(name, self._python)) is not None:
+                workers[self._python[base]] += max(resting[name], blocking[name])
+        return workers
 
 
 def _base(name: bytes, known: Mapping[bytes, QueueId]) -> bytes | None:

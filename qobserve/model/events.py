@@ -21,12 +21,14 @@ _MISSING = "ERR no such key"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFacts:
-    """What XINFO STREAM tells: entries ever added (None before Redis 7), retained, the last one's ms, and a size."""
+    """What XINFO STREAM tells: entries ever added (None before Redis 7), retained, and the ms of the last one."""
 
     added: int | None
     retained: int | None
     last_ms: int | None
-    entry_bytes: int
+
+
+NO_STREAM = StreamFacts(added=None, retained=None, last_ms=None)
 
 
 def is_missing(reply: Reply) -> bool:
@@ -39,13 +41,16 @@ def stream_facts(reply: Reply) -> StreamFacts | None:
     if not isinstance(reply, list):
         return None
     facts = {name: value for name, value in zip(reply[::2], reply[1::2], strict=False) if isinstance(name, bytes)}
-    last = facts.get(b"last-generated-id")
     return StreamFacts(
         added=whole(facts.get(b"entries-added")),
         retained=whole(facts.get(b"length")),
-        last_ms=_entry_ms(last) or None,
-        entry_bytes=max(_size(facts.get(b"first-entry")), _size(facts.get(b"last-entry"))),
+        last_ms=_entry_ms(facts.get(b"last-generated-id")) or None,
     )
+
+
+def entry_bytes(reply: Reply) -> int:
+    """How large the entries of a stream may be, by the first and the last one in XINFO STREAM's reply."""
+    return max(map(_size, reply), default=0) if isinstance(reply, list) else 0
 
 
 def ready_events(reply: Reply, wanted: AbstractSet[bytes]) -> dict[bytes, int]:

@@ -26,6 +26,8 @@ PROMOTION_SLACK_MS = 1000
 
 _LARGEST_OPTS = 65_536
 _LARGEST_EXPONENT = 60
+_MOST_MS = 2**53
+"""Beyond this JavaScript's numbers, and so BullMQ's times, are not whole any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,14 +108,14 @@ def ready_at(job: JobTimes, now_ms: int) -> ReadyAt | None:
 
 
 def milliseconds_field(raw: Reply) -> int | None:
-    """A time field of the hash, in ms since the epoch; None where it is absent or no number."""
+    """A time field of the hash, in ms since the epoch; None where it is absent, no number, or no time in use."""
     if not isinstance(raw, bytes):
         return None
     try:
         value = float(raw)
     except ValueError:
         return None
-    return int(value) if math.isfinite(value) else None
+    return int(value) if -_MOST_MS <= value <= _MOST_MS else None
 
 
 @lru_cache(maxsize=4096)
@@ -136,6 +138,6 @@ def _backoff(opts: object) -> Backoff | None:
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124 - NaN, of an int too large for math.isnan too
         return 0.0
-    return max(float(value), 0.0)
+    return float(min(max(value, 0), _MOST_MS))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from qobserve.model.events import StreamFacts, stream_facts
+from qobserve.model.events import NO_STREAM
 from qobserve.model.keys import text
 from qobserve.model.limits import concurrency_limit, rate_limited_ms
 from qobserve.model.reply import strings, whole
@@ -19,6 +19,7 @@ from qobserve.model.states import MARKER, State
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qobserve.model.events import StreamFacts
     from qobserve.model.job import ReadyAt
     from qobserve.model.keys import QueueId
     from qobserve.model.reply import Reply
@@ -95,15 +96,14 @@ def is_bullmq(answers: Answers) -> bool:
     return meta.events_limit is not None or meta.version is not None or isinstance(answers.events, list)
 
 
-def queue_snapshot(queue: QueueId, now_ms: int, answers: Answers, details: Details) -> QueueSnapshot:
+def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts | None, details: Details) -> QueueSnapshot:
     """Put together what both round trips told."""
     meta = meta_of(answers)
-    stream = stream_facts(answers.events) or StreamFacts(added=None, retained=None, last_ms=None, entry_bytes=0)
+    stream = stream or NO_STREAM
     jobs = _jobs(answers)
     library, _, version = text(meta.version).partition(":") if isinstance(meta.version, bytes) else ("bullmq", "", "")
     return QueueSnapshot(
         queue=queue,
-        now_ms=now_ms,
         jobs=jobs,
         paused=None if not isinstance(answers.meta, list) else meta.paused is not None,
         waiting_since=details.waiting_since,

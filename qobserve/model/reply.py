@@ -22,11 +22,15 @@ Reply: TypeAlias = "int | bytes | Fault | list[Reply] | None"
 """One answer: a number, a string, an error, nothing, or a list of answers."""
 
 
+_LONGEST = 20
+"""Digits and sign of the largest number that Redis counts to."""
+
+
 def whole(reply: Reply) -> int | None:
-    """A count, or a string that holds one; None for anything else."""
+    """A count, or a string that holds one; None for anything else, and for more digits than Redis counts with."""
     if isinstance(reply, int):
         return reply
-    if isinstance(reply, bytes):
+    if isinstance(reply, bytes) and len(reply) <= _LONGEST:
         try:
             return int(reply)
         except ValueError:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from qobserve.model.states import State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from qobserve.model.job import ReadyAt
     from qobserve.model.keys import QueueId
 
@@ -57,7 +59,6 @@ class QueueSnapshot:
 
     Attributes:
         queue: Which one.
-        now_ms: The moment, on the clock of the server that holds the queue; ages are computed on it.
         jobs: Jobs by state, without fake ids; a state that could not be read is missing.
         paused: Whether the queue is paused; None when unknown.
         waiting_since: The oldest job of `wait` and the legacy `paused` list; None for none, or none that is known.
@@ -82,7 +83,6 @@ class QueueSnapshot:
     """
 
     queue: QueueId
-    now_ms: int
     jobs: dict[State, int]
     paused: bool | None = None
     waiting_since: ReadyAt | None = None
@@ -113,11 +113,10 @@ class QueueSnapshot:
     groups: Groups | None = None
     problems: tuple[Problem, ...] = ()
 
-    @property
-    def overdue_ms(self) -> int | None:
+    def overdue_ms(self, now_ms: int) -> int | None:
         """For how long the first delayed job has been due; 0 when none is overdue, None when unknown."""
         if self.due_ms is not None:
-            return max(self.now_ms - self.due_ms, 0)
+            return max(now_ms - self.due_ms, 0)
         return 0 if self.jobs.get(State.DELAYED) == 0 else None
 
 
@@ -146,21 +145,46 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSnapshot:
+    """What one server told at one moment.
+
+    Attributes:
+        now_ms: The moment, on the server's own clock; ages of its queues are computed on it.
+        queues: The queues that it holds.
+        facts: The server itself; None where it does not say.
+        problems: Parts of the server that could not be read; those of one queue are on the queue.
+    """
+
+    now_ms: int
+    queues: tuple[QueueSnapshot, ...] = ()
+    facts: RedisFacts | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """Everything that one look told.
 
     Attributes:
-        queues: Each queue that could be reached, by prefix and name.
-        servers: One for each server that answered: one in all, or the shards of a cluster.
+        servers: The one server, or the shards of a cluster that answered.
         trouble: Why there is nothing, or (in a cluster) why a part is missing.
-        problems: Parts of the whole store that could not be read; those of one queue are on the queue.
         duration_seconds: How long the look took.
         discovery_seconds: How long the last complete search for queues took; None before the first.
     """
 
-    queues: tuple[QueueSnapshot, ...] = ()
-    servers: tuple[RedisFacts, ...] = ()
+    servers: tuple[ServerSnapshot, ...] = ()
     trouble: Trouble | None = None
-    problems: tuple[Problem, ...] = ()
     duration_seconds: float = 0.0
     discovery_seconds: float | None = None
+
+    def queues(self) -> Iterator[QueueSnapshot]:
+        """All queues of all servers."""
+        for server in self.servers:
+            yield from server.queues
+
+    def problems(self) -> Iterator[Problem]:
+        """Everything that could not be read: of the servers, and of each queue."""
+        for server in self.servers:
+            yield from server.problems
+            for queue in server.queues:
+                yield from queue.problems

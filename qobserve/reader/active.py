@@ -12,7 +12,7 @@ from qobserve.reader.connection import pack
 from qobserve.reader.questions import ACTIVE_WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Answers
@@ -37,36 +37,39 @@ class ActivePlan:
 
     def __init__(self, queue: QueueId, answers: Answers, memory: QueueMemory, budget: Budget) -> None:
         self.jobs = active_candidates(answers, budget)
-        self._queue = queue
         self._memory = memory
+        self.commands = _commands(queue, self.jobs) if self.jobs else []
 
-    def commands(self) -> list[bytes]:
-        """Locks, then the list once more, then the start of each job: in this order a job that moves is noticed."""
-        if not self.jobs:
-            return []
-        key = self._queue.key
-        return [
-            *(pack(b"PTTL", key(job + b":lock")) for job in self.jobs),
-            pack(b"LRANGE", key(b"active"), b"%d" % -ACTIVE_WINDOW, b"-1"),
-            *(pack(b"HGET", key(job), b"processedOn") for job in self.jobs),
-        ]
-
-    def read(self, take: Iterator[Reply], now_ms: int, layout: str) -> Actives:
-        """Take the replies to `commands`."""
-        if not self.jobs:
+    def read(self, replies: Sequence[Reply], now_ms: int, layout: str) -> Actives:
+        """Understand the replies to `commands`."""
+        count = len(self.jobs)
+        if not count:
             self._memory.unlocked = {}
             return Actives(since_ms=None, unlocked=0)
-        locks = [next(take) for _ in self.jobs]
-        active = set(strings(next(take)))
-        started = [milliseconds_field(next(take)) for _ in self.jobs]
-        known = not any(not isinstance(lock, int) for lock in locks)
+        locks, started = replies[:count], [milliseconds_field(reply) for reply in replies[count + 1 :]]
+        since = min((start for start in started if start is not None), default=None)
+        before, self._memory.unlocked = self._memory.unlocked, {}
+        if any(not isinstance(lock, int) for lock in locks):
+            return Actives(since_ms=since, unlocked=None)
+        if _NO_KEY not in locks:
+            return Actives(since_ms=since, unlocked=0)
+        active = set(strings(replies[count]))
         unlocked = {
             job: start
             for job, lock, start in zip(self.jobs, locks, started, strict=True)
             if lock == _NO_KEY and job in active and start is not None and now_ms - start > _SETTLED_MS
         }
-        before, self._memory.unlocked = self._memory.unlocked, unlocked
+        self._memory.unlocked = unlocked
         if layout in LOCKS_LATE:
             unlocked = {job: start for job, start in unlocked.items() if before.get(job) == start}
-        since = min((start for start in started if start is not None), default=None)
-        return Actives(since_ms=since, unlocked=len(unlocked) if known else None)
+        return Actives(since_ms=since, unlocked=len(unlocked))
+
+
+def _commands(queue: QueueId, jobs: Sequence[bytes]) -> list[bytes]:
+    """Locks, then the list once more, then the start of each job: in this order a job that moves is noticed."""
+    key = queue.key
+    return [
+        *(pack(b"PTTL", key(job + b":lock")) for job in jobs),
+        pack(b"LRANGE", key(b"active"), b"%d" % -ACTIVE_WINDOW, b"-1"),
+        *(pack(b"HGET", key(job), b"processedOn") for job in jobs),
+    ]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from qobserve.model.events import ready_events
+from qobserve.model.events import entry_bytes, ready_events
 from qobserve.model.job import TIME_FIELDS, ReadyAt, job_times, ready_at
 from qobserve.reader.candidates import prioritized_candidates, waiting_candidates
 from qobserve.reader.connection import pack
 from qobserve.reader.memory import ReadyEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from qobserve.model.events import StreamFacts
     from qobserve.model.job import JobTimes
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Answers
@@ -45,35 +44,47 @@ class AgePlan:
     ) -> None:
         self.waiting = waiting_candidates(answers, budget)
         self.prioritized = prioritized_candidates(answers, heads, budget)
-        self._queue = queue
         self._memory = memory
         self._witness = memory.witness[0] if memory.witness and self.waiting else None
-        self._jobs = list(dict.fromkeys([*self.waiting, *self.prioritized, *filter(None, [self._witness])]))
-        self._tail = 0
+        self.jobs = list(dict.fromkeys([*self.waiting, *self.prioritized, *filter(None, [self._witness])]))
+        self._events_key = queue.key(b"events")
+        self._stream = answers.events if isinstance(answers.events, list) else None
+        self.commands = [pack(b"HMGET", queue.key(job), *TIME_FIELDS) for job in self.jobs]
 
-    def ask_stream(self, stream: StreamFacts | None, events: EventBudget) -> None:
-        """Have the stream's tail read too, if there is a job for which it was not asked yet and the budget allows."""
-        if stream and stream.retained and not self._memory.asked.keys() >= set(self._jobs):
-            self._tail = events.take(stream.entry_bytes)
+    @property
+    def settled(self) -> bool:
+        """Whether everything that the stream's tail could tell has been asked."""
+        return self._stream is None or self._memory.asked.keys() >= set(self.jobs)
 
-    def commands(self) -> list[bytes]:
-        """The jobs' hashes, then the stream's tail."""
-        batch = [pack(b"HMGET", self._queue.key(job), *TIME_FIELDS) for job in self._jobs]
-        if self._tail:
-            batch.append(pack(b"XREVRANGE", self._queue.key(b"events"), b"+", b"-", b"COUNT", b"%d" % self._tail))
-        return batch
+    @property
+    def witness(self) -> bytes | None:
+        """The job that was the oldest last time and is looked at for that."""
+        return self._witness
 
-    def read(self, take: Iterator[Reply], now_ms: int) -> Ages:
-        """Take the replies to `commands`, and remember what the next scrape needs."""
-        hashes = [next(take) for _ in self._jobs]
-        times = {job: _times(reply) for job, reply in zip(self._jobs, hashes, strict=True)}
-        events = ready_events(next(take), times.keys()) if self._tail else {}
-        self._remember(times, events)
-        since = {job: ready for job, known in times.items() if (ready := self._ready(job, known, now_ms)) is not None}
+    def tail_command(self, events: EventBudget) -> list[bytes]:
+        """The question for the stream's tail, if it can tell more and the budget allows."""
+        if self.settled:
+            return []
+        count = events.take(entry_bytes(self._stream))
+        return [pack(b"XREVRANGE", self._events_key, b"+", b"-", b"COUNT", b"%d" % count)] if count else []
+
+    def read(self, hashes: Sequence[Reply], tail: Reply, now_ms: int) -> tuple[Ages, bool]:
+        """The ages, and whether the same replies come to the same later; remembers what the next scrape needs.
+
+        Args:
+            hashes: Replies to `commands`.
+            tail: Reply to `tail_command`; None where it was not asked.
+            now_ms: The server's clock.
+        """
+        times = {job: _times(reply) for job, reply in zip(self.jobs, hashes, strict=True)}
+        self._remember(times, tail)
+        ready = {job: self._ready(job, known, now_ms) for job, known in times.items()}
+        since = {job: moment for job, moment in ready.items() if moment is not None}
         oldest = _oldest(since, [*self.waiting, *self._still_waiting(times)])
-        self._memory.witness = None if oldest is None else (oldest, times[oldest].processed_on)
         first = _oldest(since, self.prioritized)
-        return Ages(None if oldest is None else since[oldest], None if first is None else since[first])
+        self._memory.witness = None if oldest is None else (oldest, times[oldest].processed_on)
+        ages = Ages(None if oldest is None else since[oldest], None if first is None else since[first])
+        return ages, all(moment is not None or times[job].timestamp is None for job, moment in ready.items())
 
     def _ready(self, job: bytes, times: JobTimes, now_ms: int) -> ReadyAt | None:
         event = self._memory.events.get(job)
@@ -88,16 +99,17 @@ class AgePlan:
         now, before = times[self._witness], self._memory.witness[1]
         return [self._witness] if now.timestamp is not None and now.processed_on == before else []
 
-    def _remember(self, times: Mapping[bytes, JobTimes], found: Mapping[bytes, int]) -> None:
+    def _remember(self, times: Mapping[bytes, JobTimes], tail: Reply) -> None:
         """Keep events and questions of jobs that still matter and have not run since."""
-        ran = {job: known.processed_on for job, known in times.items()}
         memory = self._memory
-        if self._tail:
+        ran = {job: known.processed_on for job, known in times.items()}
+        kept = {job: event for job, event in memory.events.items() if job in ran and ran[job] == event.processed_on}
+        if isinstance(tail, list):
             memory.asked = ran
+            kept |= {job: ReadyEvent(ms, ran[job]) for job, ms in ready_events(tail, ran.keys()).items()}
         else:
             memory.asked = {job: then for job, then in memory.asked.items() if job in ran and ran[job] == then}
-        kept = {job: event for job, event in memory.events.items() if job in ran and ran[job] == event.processed_on}
-        memory.events = kept | {job: ReadyEvent(ms, ran[job]) for job, ms in found.items()}
+        memory.events = kept
 
 
 def _times(reply: Reply) -> JobTimes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from qobserve.model.layout import UNKNOWN, layout_of_keys, layout_of_version
@@ -12,17 +11,17 @@ from qobserve.model.snapshot import Problem
 from qobserve.reader.active import ActivePlan
 from qobserve.reader.ages import AgePlan
 from qobserve.reader.connection import pack
-from qobserve.reader.groups import GroupPlan
+from qobserve.reader.groups import group_commands, groups_of
 from qobserve.reader.levels import is_deep, probed, to_follow, window_levels
 from qobserve.reader.questions import level_probe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from qobserve.model.events import StreamFacts
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Answers
     from qobserve.model.reply import Reply
+    from qobserve.reader.ages import Ages
     from qobserve.reader.budget import Budget, EventBudget
     from qobserve.reader.memory import QueueMemory
 
@@ -45,51 +44,69 @@ class DetailPlan:
         self._memory = memory
         self._ages = AgePlan(queue, answers, heads.values(), memory, budget)
         self._active = ActivePlan(queue, answers, memory, budget)
-        self._groups = GroupPlan(queue, meta_of(answers).version)
-        self._weighed = [
+        weighed = [
             job
             for jobs in (self._ages.waiting, self._ages.prioritized, self._active.jobs)
             for job in jobs[: budget.payloads]
         ]
         self._levels = to_follow(window_levels(answers) | heads.keys()) if is_deep(answers) else ()
-        self._new_levels = [found for found in self._levels if found not in memory.levels]
-        self._layout = layout_of_version(meta_of(answers).version)
+        new_levels = [found for found in self._levels if found not in memory.levels]
+        version = meta_of(answers).version
+        self._layout = layout_of_version(version)
+        unversioned = [pack(b"ZCARD", queue.key(b"priority")), pack(b"EXISTS", queue.key(b"marker"))]
+        self._sections = (
+            self._ages.commands,
+            [pack(b"HSTRLEN", queue.key(job), b"data") for job in weighed],
+            [level_probe(queue, level) for level in new_levels],
+            unversioned if self._layout == UNKNOWN else [],
+            group_commands(queue, version),
+            self._active.commands,
+        )
+        self.commands = b"".join(command for section in self._sections for command in section)
+        self.expected = sum(map(len, self._sections))
 
-    def ask_stream(self, stream: StreamFacts | None, events: EventBudget) -> None:
-        """Have the stream's tail read where it can say more about the ages than the hashes."""
-        self._ages.ask_stream(stream, events)
+    def is_current(self) -> bool:
+        """Whether the same first answers would lead to this plan again."""
+        witness = self._memory.witness
+        return self._ages.settled and (witness is None or witness[0] in self._ages.jobs)
 
-    def commands(self) -> list[bytes]:
-        """The packed commands, in the order in which `details` takes their replies."""
-        key = self._queue.key
-        return [
-            *self._ages.commands(),
-            *(pack(b"HSTRLEN", key(job), b"data") for job in self._weighed),
-            *(level_probe(self._queue, level) for level in self._new_levels),
-            *([pack(b"ZCARD", key(b"priority")), pack(b"EXISTS", key(b"marker"))] if self._layout == UNKNOWN else []),
-            *self._active.commands(),
-            *self._groups.commands(),
-        ]
+    def tail_command(self, events: EventBudget) -> list[bytes]:
+        """The question for the stream's tail, where it can say more about the ages than the hashes do."""
+        return self._ages.tail_command(events)
 
-    def details(self, replies: Sequence[Reply], now_ms: int) -> Details:
-        """Understand the replies, and remember what the next scrape needs."""
-        take = iter(replies)
-        ages = self._ages.read(take, now_ms)
-        sizes = [whole(reply) for reply in islice(take, len(self._weighed))]
-        self._memory.levels = to_follow([*self._levels, *probed(islice(take, len(self._new_levels)))])
-        layout = layout_of_keys(next(take), next(take)) if self._layout == UNKNOWN else self._layout
-        actives = self._active.read(take, now_ms, layout)
+    def details(self, replies: Sequence[Reply], tail: Reply, now_ms: int) -> Details:
+        """Understand the replies to `commands` and to `tail_command`, and remember what the next scrape needs."""
+        parts: list[Sequence[Reply]] = []
+        start = 0
+        for section in self._sections:
+            parts.append(replies[start : start + len(section)])
+            start += len(section)
+        hashes, sizes, probes, keys, groups, active = parts
+        ages = self._read_ages(hashes, tail, now_ms)
+        self._memory.levels = to_follow([*self._levels, *probed(probes)])
+        layout = layout_of_keys(*keys) if keys else self._layout
+        actives = self._active.read(active, now_ms, layout)
         return Details(
             waiting_since=ages.waiting,
             prioritized_since=ages.prioritized,
             active_since_ms=actives.since_ms,
             unlocked=actives.unlocked,
-            data_bytes=max((size for size in sizes if size), default=None),
-            groups=self._groups.read(take),
+            data_bytes=max((size for size in map(whole, sizes) if size), default=None),
+            groups=groups_of(groups),
             layout=layout,
-            problems=self._problems(replies),
+            problems=self._problems(replies, tail),
         )
 
-    def _problems(self, replies: Sequence[Reply]) -> tuple[Problem, ...]:
-        fault = next((reply for reply in replies if isinstance(reply, Fault)), None)
-        return () if fault is None else (Problem(part="age", queue=self._queue, what=fault.message),)
+    def _read_ages(self, hashes: Sequence[Reply], tail: Reply, now_ms: int) -> Ages:
+        unchanged = self._memory.unchanged
+        if tail is None and unchanged.ages is not None and unchanged.plan is self and unchanged.hashes == hashes:
+            return unchanged.ages
+        ages, lasting = self._ages.read(hashes, tail, now_ms)
+        unchanged.hashes, unchanged.ages = hashes, ages if lasting else None
+        return ages
+
+    def _problems(self, replies: Sequence[Reply], tail: Reply) -> tuple[Problem, ...]:
+        if Fault not in map(type, replies) and not isinstance(tail, Fault):
+            return ()
+        fault = next(reply for reply in (*replies, tail) if isinstance(reply, Fault))
+        return (Problem(part="age", queue=self._queue, what=fault.message),)

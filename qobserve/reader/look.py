@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from qobserve.errors import RedisNotReady
-from qobserve.model.clients import count_workers
+from qobserve.model.clients import WorkerNames
 from qobserve.model.events import is_missing, stream_facts
 from qobserve.model.info import parse_info, redis_facts
 from qobserve.model.reading import Answers, is_bullmq, queue_snapshot
 from qobserve.model.reply import Fault, whole
-from qobserve.model.snapshot import Problem, Workers
+from qobserve.model.snapshot import Problem, ServerSnapshot, Workers
 from qobserve.reader.budget import MOST_LEVELS, EventBudget, share
 from qobserve.reader.connection import pack, refusal
 from qobserve.reader.details import DetailPlan
 from qobserve.reader.levels import is_deep, probed, to_follow, window_levels
+from qobserve.reader.memory import Unchanged
 from qobserve.reader.questions import QUESTIONS, first_batch, level_probe
 
 if TYPE_CHECKING:
@@ -33,72 +34,65 @@ if TYPE_CHECKING:
 
 _HEADER = (pack(b"TIME"), pack(b"INFO"))
 _CLIENT_LIST = pack(b"CLIENT", b"LIST")
-_REDIRECTIONS = {"MOVED", "ASK"}
 _WHOLE_SERVER = {"LOADING", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """What one server told.
-
-    Attributes:
-        queues: Snapshots of the queues that are BullMQ's.
-        facts: The server itself.
-        problems: What of the server could not be read.
-        moved: Whether it said that a queue is on another server now.
-    """
-
-    queues: tuple[QueueSnapshot, ...]
-    facts: RedisFacts | None
-    problems: tuple[Problem, ...]
-    moved: bool
 
 
 @dataclass(slots=True)
 class _First:
-    """A queue after the first round trip."""
+    """A queue after the first round trip; `answers` is not decoded where it is the same as last time."""
 
     queue: QueueId
     memory: QueueMemory
-    answers: Answers
+    raw: Sequence[Reply]
     heads: dict[int, bytes]
+
+    @property
+    def answers(self) -> Answers:
+        return Answers._make(self.raw)
 
 
 class Looker:
-    """Looks at servers; keeps the packed questions, which change only with the number of queues."""
+    """Looks at one server; keeps the packed questions, which change only with the number of queues.
+
+    `redirected` tells whether the server said, the last time, that a queue is on another one now.
+    """
 
     def __init__(self, *, schedulers: int, most_clients: int) -> None:
         self._schedulers = schedulers
         self._most_clients = most_clients
         self._packed: dict[QueueId, bytes] = {}
         self._budget = share(0, schedulers)
+        self._names = WorkerNames(())
+        self.redirected = False
 
     async def look(
         self, link: Link, memories: Mapping[QueueId, QueueMemory], *, always: Callable[[QueueId], bool]
-    ) -> Look:
+    ) -> ServerSnapshot:
         """Look at the queues of one server; those that are not BullMQ's are left out, unless `always` says otherwise.
 
         Raises:
             RedisError: The server as a whole does not serve us.
         """
         self._fit(memories)
-        time, info, first = await self._first(link, memories)
-        seen = [one for one in first if always(one.queue) or self._confirmed(one)]
-        await self._find_levels(link, [one for one in seen if is_deep(one.answers) and not one.memory.levels])
+        now_ms, info, first = await self._first(link, memories)
+        self.redirected = any(_is_redirection(one.raw[0]) for one in first)
+        seen = [one for one in first if one.memory.confirmed or _confirm(one) or always(one.queue)]
+        await _find_levels(link, seen)
         facts = redis_facts(parse_info(info)) if isinstance(info, bytes) else None
-        listing, queues = await self._second(link, seen, time, facts)
-        return Look(
-            queues=queues,
-            facts=facts,
-            problems=tuple(_server_problems(redis_safety=info, workers=listing)),
-            moved=any(_is_redirection(one.answers.wait_length) for one in first),
-        )
+        listing, queues = await self._second(link, seen, now_ms, facts)
+        problems = tuple(_server_problems(redis_safety=info, workers=listing))
+        return ServerSnapshot(now_ms=now_ms, queues=queues, facts=facts, problems=problems)
 
     def _fit(self, memories: Mapping[QueueId, QueueMemory]) -> None:
+        """Share the budget out anew when the number of queues has changed."""
         budget = share(len(memories), self._schedulers)
-        if budget != self._budget or len(self._packed) > 2 * len(memories):
+        if budget != self._budget:
             self._packed.clear()
             self._budget = budget
+            for memory in memories.values():
+                memory.unchanged = Unchanged()
+        if len(self._packed) > 2 * len(memories):
+            self._packed.clear()
 
     def _questions(self, queue: QueueId) -> bytes:
         packed = self._packed.get(queue)
@@ -118,50 +112,45 @@ class Looker:
         _refuse_whole_server(replies[1], replies[len(_HEADER) :], link.where)
         return now_ms, replies[1], list(_dealt(replies, memories))
 
-    @staticmethod
-    def _confirmed(one: _First) -> bool:
-        one.memory.confirmed = one.memory.confirmed or is_bullmq(one.answers)
-        return one.memory.confirmed
-
-    @staticmethod
-    async def _find_levels(link: Link, deep: Sequence[_First]) -> None:
-        """Visit the levels of sets that have just outgrown the window, one further level of each in a round trip."""
-        frontier = [(one, max(window_levels(one.answers))) for one in deep]
-        for one in deep:
-            one.memory.levels = to_follow(window_levels(one.answers))
-        for _ in range(MOST_LEVELS):
-            if not frontier:
-                return
-            probes = b"".join(level_probe(one.queue, level) for one, level in frontier)
-            replies = await link.exchange(probes, len(frontier))
-            further = [(one, probed([reply])) for (one, _), reply in zip(frontier, replies, strict=True)]
-            frontier = [(one, max(found)) for one, found in further if found]
-            for one, found in further:
-                one.heads |= found
-                one.memory.levels = to_follow([*one.memory.levels, *found])
-
     async def _second(
         self, link: Link, seen: Sequence[_First], now_ms: int, facts: RedisFacts | None
     ) -> tuple[Reply, tuple[QueueSnapshot, ...]]:
         events = EventBudget(len(seen))
-        plans: list[tuple[DetailPlan, list[bytes]]] = []
-        for one in seen:
-            plan = DetailPlan(one.queue, one.answers, one.heads, one.memory, self._budget)
-            plan.ask_stream(stream_facts(one.answers.events), events)
-            plans.append((plan, plan.commands()))
-        batch = [command for _, commands in plans for command in commands]
-        if self._may_list_clients(facts):
+        plans = [self._plan(one) for one in seen]
+        tails = [plan.tail_command(events) for plan in plans]
+        batch = [part for plan, tail in zip(plans, tails, strict=True) for part in (plan.commands, *tail)]
+        expected = sum(plan.expected + len(tail) for plan, tail in zip(plans, tails, strict=True))
+        lists_clients = self._may_list_clients(facts)
+        if lists_clients:
             batch.append(_CLIENT_LIST)
-        replies = await link.exchange(b"".join(batch), len(batch)) if batch else []
-        listing = replies[-1] if self._may_list_clients(facts) else None
-        workers = count_workers(listing, [one.queue for one in seen]) if isinstance(listing, bytes) else {}
+        replies = await link.exchange(b"".join(batch), expected + lists_clients)
+        listing = replies[-1] if lists_clients else None
+        workers = self._count_workers(listing, seen)
         snapshots: list[QueueSnapshot] = []
         start = 0
-        for one, (plan, commands) in zip(seen, plans, strict=True):
-            details = plan.details(replies[start : start + len(commands)], now_ms)
-            start += len(commands)
-            snapshots.append(_settled(one, now_ms, details, workers.get(one.queue)))
+        for one, plan, tail in zip(seen, plans, tails, strict=True):
+            stop = start + plan.expected
+            details = plan.details(replies[start:stop], replies[stop] if tail else None, now_ms)
+            counted = None if workers is None else workers[one.queue]
+            snapshots.append(_settled(one, plan, details, counted))
+            start = stop + len(tail)
         return listing, tuple(snapshots)
+
+    def _plan(self, one: _First) -> DetailPlan:
+        """Last time's plan where nothing has changed that it depends on, else a new one."""
+        last = one.memory.unchanged
+        if last.plan is not None and last.answers == one.raw and not one.memory.levels and last.plan.is_current():
+            return last.plan
+        last.snapshot = None
+        return DetailPlan(one.queue, one.answers, one.heads, one.memory, self._budget)
+
+    def _count_workers(self, listing: Reply, seen: Sequence[_First]) -> Mapping[QueueId, int] | None:
+        if not isinstance(listing, bytes):
+            return None
+        queues = tuple(one.queue for one in seen)
+        if queues != self._names.queues:
+            self._names = WorkerNames(queues)
+        return self._names.count(listing)
 
     def _may_list_clients(self, facts: RedisFacts | None) -> bool:
         """Workers are connected to a primary, and a list of very many connections costs more than it is worth."""
@@ -170,40 +159,79 @@ class Looker:
         return facts.role in ("master", "") and (facts.connected_clients or 0) <= self._most_clients
 
 
+def _confirm(one: _First) -> bool:
+    one.memory.confirmed = is_bullmq(one.answers)
+    return one.memory.confirmed
+
+
+async def _find_levels(link: Link, seen: Sequence[_First]) -> None:
+    """Visit the levels of sets that have just outgrown the window, one further level of each in a round trip."""
+    deep = [one for one in seen if not one.memory.levels and one.raw != one.memory.unchanged.answers]
+    frontier = [(one, max(window_levels(one.answers))) for one in deep if is_deep(one.answers)]
+    for one, _ in frontier:
+        one.memory.levels = to_follow(window_levels(one.answers))
+    for _ in range(MOST_LEVELS):
+        if not frontier:
+            return
+        probes = b"".join(level_probe(one.queue, level) for one, level in frontier)
+        replies = await link.exchange(probes, len(frontier))
+        further = [(one, probed([reply])) for (one, _), reply in zip(frontier, replies, strict=True)]
+        frontier = [(one, max(found)) for one, found in further if found]
+        for one, found in further:
+            one.heads |= found
+            one.memory.levels = to_follow([*one.memory.levels, *found])
+
+
 def _dealt(replies: Sequence[Reply], memories: Mapping[QueueId, QueueMemory]) -> Iterator[_First]:
     """Deal the replies of the first round trip out to the queues."""
     start = len(_HEADER)
     for queue, memory in memories.items():
         probes = start + len(QUESTIONS)
-        answers = Answers._make(replies[start:probes])
-        start = probes + len(memory.levels)
-        yield _First(queue=queue, memory=memory, answers=answers, heads=probed(replies[probes:start]))
+        stop = probes + len(memory.levels)
+        heads = probed(replies[probes:stop]) if memory.levels else {}
+        yield _First(queue=queue, memory=memory, raw=replies[start:probes], heads=heads)
+        start = stop
 
 
-def _settled(one: _First, now_ms: int, details: Details, workers: int | None) -> QueueSnapshot:
-    counted = None if workers is None else Workers(count=workers, evidence="connections")
-    problems = (*_problems(one), *details.problems)
-    return queue_snapshot(one.queue, now_ms, one.answers, replace(details, workers=counted, problems=problems))
+def _settled(one: _First, plan: DetailPlan, details: Details, workers: int | None) -> QueueSnapshot:
+    """The queue's snapshot: last time's own where everything is the same."""
+    last = one.memory.unchanged
+    told = last.snapshot
+    if told is not None and details == last.details and (told.workers.count if told.workers else None) == workers:
+        return told
+    answers = one.answers
+    snapshot = queue_snapshot(
+        one.queue,
+        answers,
+        stream_facts(answers.events),
+        replace(
+            details,
+            workers=None if workers is None else Workers(count=workers, evidence="connections"),
+            problems=(*_problems(one.queue, answers), *details.problems),
+        ),
+    )
+    last.answers, last.plan, last.details, last.snapshot = one.raw, plan, details, snapshot
+    return snapshot
 
 
-def _problems(one: _First) -> Iterator[Problem]:
+def _problems(queue: QueueId, answers: Answers) -> Iterator[Problem]:
     """One problem for each part that has faults; a stream that does not exist is none."""
     told: set[str] = set()
-    for question, reply in zip(QUESTIONS.values(), one.answers, strict=True):
+    for question, reply in zip(QUESTIONS.values(), answers, strict=True):
         if isinstance(reply, Fault) and question.part not in told and not is_missing(reply):
             told.add(question.part)
-            what = f"{question.command.decode()} {one.queue.name}:{question.suffix.decode()}: {reply.message}"
-            yield Problem(part=question.part, queue=one.queue, what=what)
+            what = f"{question.command.decode()} {queue.name}:{question.suffix.decode()}: {reply.message}"
+            yield Problem(part=question.part, queue=queue, what=what)
+
+
+def _is_redirection(reply: Reply) -> bool:
+    return isinstance(reply, Fault) and reply.code in ("MOVED", "ASK")
 
 
 def _server_problems(**replies: Reply) -> Iterator[Problem]:
     for part, reply in replies.items():
         if isinstance(reply, Fault):
             yield Problem(part=part, queue=None, what=reply.message)
-
-
-def _is_redirection(reply: Reply) -> bool:
-    return isinstance(reply, Fault) and reply.code in _REDIRECTIONS
 
 
 def _clock(reply: Reply, where: str) -> int:
@@ -220,9 +248,11 @@ def _refuse_whole_server(info: Reply, answers: Sequence[Reply], where: str) -> N
     """Raise if the server serves no data at all: it is loading, cut off from its primary, or lets us read nothing."""
     if isinstance(info, bytes) and b"\nloading:1" in info:
         raise RedisNotReady(f"{where} cannot serve now: it is loading its data into memory")
+    if Fault not in map(type, answers):
+        return
     faults = [reply for reply in answers if isinstance(reply, Fault)]
     fatal = next((fault for fault in faults if fault.code in _WHOLE_SERVER), None)
     if fatal is not None:
         raise refusal(fatal, where)
-    if faults and len(faults) == len(answers):
+    if len(faults) == len(answers):
         raise refusal(faults[0], where)

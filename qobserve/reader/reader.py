@@ -8,9 +8,9 @@ import time
 from typing import TYPE_CHECKING
 
 from qobserve.errors import RedisError, RedisTimeout
-from qobserve.model.snapshot import Snapshot, Trouble
+from qobserve.model.snapshot import ServerSnapshot, Snapshot, Trouble
 from qobserve.reader.discovery import Discovery
-from qobserve.reader.look import Look, Looker
+from qobserve.reader.look import Looker
 from qobserve.reader.memory import QueueMemory
 from qobserve.reader.topology import topology
 
@@ -37,7 +37,7 @@ class Reader:
         self._alias = alias
         self._servers = topology(settings)
         self._discovery = Discovery(settings, alias)
-        self._looker = Looker(schedulers=settings.schedulers_limit, most_clients=settings.workers_max_clients)
+        self._lookers: dict[Link, Looker] = {}
         self._memories: dict[QueueId, QueueMemory] = {}
         self._background: asyncio.Task[None] | None = None
         self._running: asyncio.Task[Snapshot] | None = None
@@ -79,18 +79,17 @@ class Reader:
             looks, troubles = [], [_timed_out(self._settings)]
         except RedisError as exc:
             looks, troubles = [], [exc]
-        if troubles or any(look.moved for look in looks):
+        if troubles or any(looker.redirected for looker in self._lookers.values()):
+            self._lookers.clear()
             await self._servers.moved()
         return Snapshot(
-            queues=tuple(queue for look in looks for queue in look.queues),
-            servers=tuple(look.facts for look in looks if look.facts is not None),
+            servers=tuple(looks),
             trouble=Trouble(reason=troubles[0].reason, message=str(troubles[0])) if troubles else None,
-            problems=tuple(problem for look in looks for problem in look.problems),
             duration_seconds=time.monotonic() - began,
             discovery_seconds=self._discovery.seconds,
         )
 
-    async def _look(self) -> tuple[list[Look], list[RedisError]]:
+    async def _look(self) -> tuple[list[ServerSnapshot], list[RedisError]]:
         """One look at each server at once; that one of a cluster fails does not take the others along."""
         assigned = await self._servers.assign(self._remembered())
         looks = await asyncio.gather(
@@ -99,11 +98,16 @@ class Reader:
         for outcome in looks:
             if isinstance(outcome, BaseException) and not isinstance(outcome, RedisError):
                 raise outcome
-        return [x for x in looks if isinstance(x, Look)], [x for x in looks if isinstance(x, RedisError)]
+        return [x for x in looks if isinstance(x, ServerSnapshot)], [x for x in looks if isinstance(x, RedisError)]
 
-    async def _look_at(self, link: Link, queues: Sequence[QueueId]) -> Look:
+    async def _look_at(self, link: Link, queues: Sequence[QueueId]) -> ServerSnapshot:
         memories = {queue: self._memories[queue] for queue in queues}
-        return await self._looker.look(link, memories, always=self._discovery.is_static)
+        looker = self._lookers.get(link)
+        if looker is None:
+            limits = self._settings
+            looker = Looker(schedulers=limits.schedulers_limit, most_clients=limits.workers_max_clients)
+            self._lookers[link] = looker
+        return await looker.look(link, memories, always=self._discovery.is_static)
 
     def _remembered(self) -> Sequence[QueueId]:
         """The queues to look at now, each with a memory; those that are gone are forgotten."""

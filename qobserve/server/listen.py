@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from typing import TYPE_CHECKING
 
@@ -38,8 +39,7 @@ def bind(addresses: Sequence[str]) -> list[socket.socket]:
         for opened in sockets:
             opened.close()
         failed = addresses[len(sockets)]
-        reason = (exc.strerror or str(exc)).lower()
-        raise QobserveError(f"cannot listen on {failed}: {reason}; choose another --web.listen-address") from exc
+        raise QobserveError(f"cannot listen on {failed}: {_reason(exc)}; choose another --web.listen-address") from exc
     return sockets
 
 
@@ -47,6 +47,13 @@ def shown_address(listening: socket.socket) -> str:
     """The address of a socket as HOST:PORT, with the port that it really has."""
     host, port = listening.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _reason(error: OSError) -> str:
+    # The standard library adds the address in its own form to some texts; name look-ups have numbers of their own.
+    if error.errno is None or isinstance(error, socket.gaierror):
+        return (error.strerror or str(error)).lower()
+    return os.strerror(error.errno).lower()
 
 
 def _listen(address: str) -> socket.socket:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from qobserve.config import DEFAULT_TARGET
-from qobserve.metrics.collection import collect, problems
+from qobserve.metrics.collection import collect
 from qobserve.metrics.exporter import build_samples
 from qobserve.metrics.exposition import negotiate, render
 from qobserve.metrics.process import process_samples
@@ -67,7 +67,7 @@ class _Target:
         except TimeoutError:
             message = f"no snapshot within the {seconds:g}s that this scrape may take; Redis is slow or hangs"
             snapshot = Snapshot(trouble=Trouble(reason="timeout", message=message), duration_seconds=seconds)
-        self.complaints.hear(snapshot.trouble, list(problems(snapshot)))
+        self.complaints.hear(snapshot.trouble, list(snapshot.problems()))
         self.seen = self.seen or (complete and snapshot.trouble is None)
         return snapshot
 

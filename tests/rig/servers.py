@@ -8,8 +8,7 @@ import shutil
 import signal
 import socket
 import tempfile
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -33,7 +32,6 @@ TLS_KIND = "redis-7.0"
 
 _START_ATTEMPTS = 3
 _CLUSTER_BUS_OFFSET = 10_000
-_SLOTS = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +43,7 @@ class ServerOptions:
         users: ACL users as `ACL SETUSER` takes them, such as `qobserve on >secret ~* +@read`.
         certificates: With them the port speaks TLS only.
         client_certificate_required: Whether TLS clients must show a certificate.
-        cluster: Cluster mode (a node owns no slot before `cluster` below gives it some).
+        cluster: Cluster mode (a node owns no slot before rig.cluster gives it some).
         sentinel_of: Run as a Sentinel that watches this server under the name `mymaster`.
         replica_of: Run as a replica of this server.
         config: Further lines of its configuration file.
@@ -217,33 +215,6 @@ def start(kind: str = DEFAULT_KIND, options: ServerOptions = PLAIN) -> Server:
         else:
             return server
     pytest.fail("unreachable: the last attempt returns or raises")
-
-
-@contextlib.contextmanager
-def cluster(
-    kind: str = DEFAULT_KIND, *, nodes: int = 3, options: ServerOptions | None = None
-) -> Iterator[list[Server]]:
-    """A cluster of that many primaries, with all slots served."""
-    with contextlib.ExitStack() as stack:
-        setup = replace(options or ServerOptions(), cluster=True)
-        members = [stack.enter_context(running(kind, setup)) for _ in range(nodes)]
-        clients = [stack.enter_context(member.client(decode_responses=True)) for member in members]
-        for index, client in enumerate(clients):
-            slots = range(_SLOTS * index // nodes, _SLOTS * (index + 1) // nodes)
-            client.execute_command("CLUSTER ADDSLOTS", *slots)
-            client.execute_command("CLUSTER MEET", "127.0.0.1", members[0].port)
-        for client in clients:
-            wait_until(partial(_is_whole, client, nodes), "the cluster to be whole", timeout=20)
-        yield members
-
-
-def _is_whole(client: redis.Redis, nodes: int) -> bool:
-    facts: dict[str, str] = client.cluster("INFO")
-    return bool(
-        facts["cluster_state"] == "ok"
-        and int(facts["cluster_slots_ok"]) == _SLOTS
-        and int(facts["cluster_known_nodes"]) == nodes
-    )
 
 
 def free_port() -> int:

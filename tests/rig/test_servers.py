@@ -14,7 +14,8 @@ import redis
 
 from rig import programs
 from rig.child import Child, RigTimeoutError, wait_until
-from rig.servers import DEFAULT_KIND, TLS_KIND, Server, ServerOptions, cluster, running
+from rig.cluster import cluster
+from rig.servers import DEFAULT_KIND, TLS_KIND, Server, ServerOptions, running
 
 if TYPE_CHECKING:
     from rig.certificates import Certificates
@@ -45,7 +46,7 @@ def test_a_server_is_empty_for_each_test_again(redis_client: redis.Redis) -> Non
 def test_password_and_users() -> None:
     options = ServerOptions(password="s3 cret", users=("reader on >look ~bull:* +@read",))  # noqa: S106 - of a throw-away server
     with running(options=options) as server:
-        with redis.Redis(port=server.port) as nobody, pytest.raises(redis.AuthenticationError):
+        with server.client(password=None) as nobody, pytest.raises(redis.AuthenticationError):
             nobody.ping()
         with redis.Redis.from_url(server.url) as owner:
             assert owner.set("bull:x", 1)
@@ -99,7 +100,7 @@ def test_replica_and_sentinel() -> None:
         with running(options=ServerOptions(sentinel_of=primary)) as sentinel:
             with sentinel.client(decode_responses=True) as watcher:
                 found = watcher.execute_command("SENTINEL GET-MASTER-ADDR-BY-NAME", "mymaster")
-            assert found == ["127.0.0.1", str(primary.port)]
+            assert found == ("127.0.0.1", primary.port)
 
 
 @pytest.mark.parametrize("kind", programs.KINDS)

@@ -41,11 +41,13 @@ def without_time(line: str) -> str:
 
 def test_logfmt_quotes_what_needs_it() -> None:
     lines = configured("info", "logfmt")
-    facts = {"target": "eu", "error": 'said "no"', "n": 3, "age": 0.5, "on": True, "empty": "", "queue": "日本"}
-    _log.warning("redis is gone", extra=facts)
+    facts = {"target": "eu", "error": 'said "no"', "n": 3, "age": 0.5, "on": True}
+    _log.warning("redis is gone", extra=facts | {"empty": "", "none": None, "queue": "日本"})
     assert [without_time(line) for line in lines()] == [
-        'level=warning logger=qobserve.test msg="redis is gone" target=eu error="said \\"no\\"" n=3 age=0.5 on=true '
-        'empty="" queue=日本'
+        (
+            'level=warning logger=qobserve.test msg="redis is gone" target=eu error="said \\"no\\"" n=3 age=0.5 '
+            'on=true empty="" queue=日本'
+        )
     ]
 
 

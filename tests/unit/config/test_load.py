@@ -78,11 +78,15 @@ slo: {objective: 2, queues: {"mail*": {wait: soon}}}
         "--redis.cluster: a cluster has no Sentinels, but --redis.sentinel names some",
         "--redis.sentinel: the master's name is missing, set redis.sentinel-master as well",
         "config.yml: targets.eu.web: there is no such key",
-        'config.yml: targets.eu.redis.url: "http" is not a scheme that is supported: '
-        "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB",
+        (
+            'config.yml: targets.eu.redis.url: "http" is not a scheme that is supported: '
+            "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
+        ),
         "targets.us: its address is missing, set redis.url below it",
-        'config.yml: slo.queues."mail*".wait: "soon" is not a duration: '
-        "write 10s, 500ms, 2m, 1h or a number of seconds",
+        (
+            'config.yml: slo.queues."mail*".wait: "soon" is not a duration: '
+            "write 10s, 500ms, 2m, 1h or a number of seconds"
+        ),
     ]
 
 
@@ -97,8 +101,10 @@ slo: {objective: 2, queues: {"mail*": {wait: soon}}}
         (["--config.file", "gone.yml"], '--config.file: cannot read "gone.yml": No such file or directory'),
         (
             ["--redis.password", "S3CR3T"],
-            "--redis.password: there is no such flag, as every user of the machine could read the value; "
-            "use QOBSERVE_REDIS_PASSWORD or --redis.password-file",
+            (
+                "--redis.password: there is no such flag, as every user of the machine could read the value; "
+                "use QOBSERVE_REDIS_PASSWORD or --redis.password-file"
+            ),
         ),
         (["--nonsense", "S3CR3T"], "--nonsense: there is no such flag"),
     ],
@@ -204,7 +210,7 @@ def test_a_target_needs_a_name_of_its_own(yaml_file: Callable[[str], list[str]])
         ("- a", "config.yml: keys and values are expected here, in the form KEY: VALUE"),
         ("a: 1\n---\nb: 2", "config.yml: line 2: this is no valid YAML"),
         ("\x00", "config.yml: this is no valid YAML: unacceptable character"),
-        ("[" * 1500, "config.yml: this YAML is nested too deeply"),
+        ("[" * 600, "config.yml: this YAML is nested too deeply"),
         ("redis: &a {url: *a}", "config.yml: "),
         ("? [a, b]\n: c", "config.yml: ?: there is no such key"),
     ],

@@ -49,8 +49,10 @@ def password(*words: str, environ: dict[str, str] | None = None) -> str | None:
         ),
         (
             ["--redis.read-from", "replica"],
-            "--redis.read-from: replicas are found through Sentinels or a cluster only; "
-            "to read one replica, give its own address as redis.url",
+            (
+                "--redis.read-from: replicas are found through Sentinels or a cluster only; "
+                "to read one replica, give its own address as redis.url"
+            ),
         ),
         (
             [*SENTINEL, "--redis.url", "unix:///run/s"],
@@ -93,12 +95,16 @@ def test_client_certificates_are_looked_into(certificates: Certificates, tmp_pat
     cert, key = f"--redis.tls-client-cert-file={certificates.client_certificate}", "--redis.tls-client-key-file"
     assert load_settings([*tls, cert, f"{key}={certificates.client_key}"], {}).targets["default"].tls_client_key_file
     assert problems(*tls, cert) == [
-        "--redis.tls-client-cert-file: a client certificate and its key go together, "
-        "set redis.tls-client-key-file as well"
+        (
+            "--redis.tls-client-cert-file: a client certificate and its key go together, "
+            "set redis.tls-client-key-file as well"
+        )
     ]
     assert problems(*tls, cert, f"{key}={certificates.server_key}") == [
-        f'--redis.tls-client-cert-file: "{certificates.client_certificate}" and "{certificates.server_key}" are not '
-        "a certificate and its key in PEM form, the key without a passphrase"
+        (
+            f'--redis.tls-client-cert-file: "{certificates.client_certificate}" and "{certificates.server_key}" '
+            "are not a certificate and its key in PEM form, the key without a passphrase"
+        )
     ]
     assert problems(*tls, f"--redis.tls-ca-cert-file={junk}") == [
         f'--redis.tls-ca-cert-file: "{junk}" holds no certificates in PEM form'

@@ -84,7 +84,7 @@ tls_server_config:
   client_ca_file: ca.crt
   min_version: TLS13
   max_version: TLS12
-  cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]
+  cipher_suites: [SOMETHING_ELSE]
   prefer_server_cipher_suites: perhaps
   client_allowed_sans: [x]
   cert: inline
@@ -124,7 +124,7 @@ rate_limit: {burst: 1}
             "tls_server_config.client_ca_file: client_auth_type NoClientCert verifies nothing, "
             "write RequireAndVerifyClientCert"
         ),
-        'tls_server_config.cipher_suites: "TLS_RSA_WITH_RC4_128_SHA" is not a cipher suite that is supported',
+        'tls_server_config.cipher_suites: "SOMETHING_ELSE" is not a cipher suite that is supported',
         (
             'tls_server_config.prefer_server_cipher_suites: "perhaps" is neither true nor false: '
             "write true, false, 1, 0, yes, no, on or off"
@@ -140,13 +140,17 @@ rate_limit: {burst: 1}
             "are not a certificate and its key in PEM form",
         ),
         (
-            "tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file: junk.pem, "
-            "client_auth_type: VerifyClientCertIfGiven}",
+            (
+                "tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file: junk.pem, "
+                "client_auth_type: VerifyClientCertIfGiven}"
+            ),
             "holds no certificates in PEM form",
         ),
         (
-            "tls_server_config: {cert_file: server.crt, key_file: server.key, "
-            "client_auth_type: RequireAndVerifyClientCert}",
+            (
+                "tls_server_config: {cert_file: server.crt, key_file: server.key, "
+                "client_auth_type: RequireAndVerifyClientCert}"
+            ),
             "RequireAndVerifyClientCert needs client_ca_file as well",
         ),
         ("tls_server_config: [a]", "tls_server_config: keys and values are expected here"),

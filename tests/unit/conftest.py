@@ -1,0 +1,8 @@
+"""What all unit tests share: how hypothesis runs on machines that are slow or shared."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+settings.register_profile("unit", deadline=None)
+settings.load_profile("unit")
