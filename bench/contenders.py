@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dataset import queue_name
-from rig.child import Child
+from rig.child import Child, wait_until
 from rig.scrape import exporting
 
 from qobserve.config import DiscoverySettings, TargetSettings
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rig.servers import Server
 
 HOUR = 3600.0
+_READY_SECONDS = 120.0
 _OWN = Path(__file__).with_name("own.mjs")
 _SLO = ("--slo.wait", "30s", "--slo.objective", "99.5%")
 _AS_PROMETHEUS = {
@@ -66,8 +67,9 @@ async def read(reader: Reader, queues: int) -> float:
     began = time.perf_counter()
     snapshot = await reader.snapshot()
     seconds = time.perf_counter() - began
-    if snapshot.trouble or len(snapshot.queues) != queues:
-        raise RuntimeError(f"{len(snapshot.queues)} of {queues} queues were read: {snapshot.trouble}")
+    found = len(list(snapshot.queues()))
+    if snapshot.trouble or found != queues:
+        raise RuntimeError(f"{found} of {queues} queues were read: {snapshot.trouble}")
     return seconds
 
 
@@ -79,8 +81,8 @@ class Exporter:
         self.texts: dict[str, Text] = {}
         self._client = http.client.HTTPConnection(url.removeprefix("http://"), timeout=90)
 
-    def scrape(self, way: str = "plain") -> float:
-        """Seconds of one scrape, `plain` or as `prometheus` asks (OpenMetrics, gzip).
+    def scrape(self, way: str) -> float:
+        """Seconds of one scrape, `plain`, or as `prometheus` asks (OpenMetrics, gzip).
 
         Raises:
             RuntimeError: The answer is not 200, or tells that Redis was not read.
@@ -104,7 +106,8 @@ class Exporter:
 def exporter(server: Server, *flags: str, interval: str = "1h") -> Iterator[Exporter]:
     """An exporter on a server, ready."""
     arguments = ("--redis.url", server.url, "--redis.timeout", "60s", "--discovery.interval", interval, *_SLO, *flags)
-    with exporting(*arguments) as running:
+    with exporting(*arguments, ready=False) as running:
+        wait_until(lambda: running.get("/-/ready").is_success, "the exporter to be ready", timeout=_READY_SECONDS)
         yield Exporter(running.child, running.url)
 
 
@@ -113,7 +116,7 @@ class Own:
 
     def __init__(self, child: Child) -> None:
         self._child = child
-        self.text: Text | None = None
+        self.texts: dict[str, Text] = {}
 
     def ask(self, line: str) -> dict[str, float]:
         """One answer."""
@@ -128,7 +131,7 @@ class Own:
     def export(self, way: str) -> float:
         """Seconds of one export, `concurrently` or `one by one`."""
         answer = self.ask(way)
-        self.text = Text(wire_bytes=int(answer["bytes"]), series=int(answer["series"]))
+        self.texts[way] = Text(wire_bytes=int(answer["bytes"]), series=int(answer["series"]))
         return answer["seconds"]
 
 

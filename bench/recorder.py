@@ -78,7 +78,10 @@ def commands_of(request: bytes) -> list[list[bytes]]:
     """The commands in a request."""
     reader = hiredis.Reader()
     reader.feed(request)
-    return list(iter(reader.gets, False))
+    commands: list[list[bytes]] = []
+    while (command := reader.gets()) is not False:
+        commands.append(command)
+    return commands
 
 
 @contextlib.contextmanager

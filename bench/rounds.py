@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from rig.servers import Server
 
-_CALLS = re.compile(r"^cmdstat_(?P<name>[^:]+):calls=(?P<calls>\d+),usec=(?P<usec>\d+)", re.MULTILINE)
-_SCRIPTS = {"evalsha", "eval"}
+    Go: TypeAlias = Callable[[], Coroutine[None, None, float]]
+
+_SCRIPTS = ("evalsha", "eval")
 _PERCENTILE = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """Something that is measured: `go` does it once and tells how many seconds it took."""
+    """Something that is measured.
 
+    Attributes:
+        kind: What it is, in one word.
+        name: What it is, for people.
+        jobs: How many jobs each queue holds that it reads.
+        server: The server that it reads.
+        go: Does it once, and tells how many seconds that took.
+        trips: Round trips that it needs; None where they overlap.
+        weigh: Bytes that it moved and series that it printed when it last went; None for what it does not do.
+    """
+
+    kind: str
     name: str
+    jobs: int
     server: Server
-    go: Callable[[], Coroutine[None, None, float]]
+    go: Go
+    trips: int | None = None
+    weigh: Callable[[], tuple[int | None, int | None]] = lambda: (None, None)
 
 
 @dataclass(slots=True)
@@ -73,14 +87,13 @@ class Figures:
         }
 
 
-async def rounds(contenders: Sequence[Contender], *, repeats: int, warmup: int) -> dict[str, Figures]:
-    """Let each go once, then each again, and so on; the first `warmup` rounds do not count."""
-    figures = {contender.name: Figures() for contender in contenders}
+async def rounds(contenders: Sequence[Contender], *, repeats: int, warmup: int) -> list[Figures]:
+    """Let each go once, then each again, and so on; figures in the order given, without the first `warmup` rounds."""
+    figures = [Figures() for _ in contenders]
     for number in range(warmup + repeats):
-        for contender in contenders:
+        for contender, of in zip(contenders, figures, strict=True):
             seconds, commands, usec = await _observed(contender)
             if number >= warmup:
-                of = figures[contender.name]
                 of.seconds.append(seconds)
                 of.redis_commands.append(commands)
                 of.redis_us.append(usec)
@@ -89,18 +102,17 @@ async def rounds(contenders: Sequence[Contender], *, repeats: int, warmup: int) 
 
 async def _observed(contender: Contender) -> tuple[float, int, int]:
     with contender.server.client() as client:
-        client.execute_command("CONFIG", "RESETSTAT")
+        client.config_resetstat()
         seconds = await contender.go()
-        return seconds, *spent(str(client.execute_command("INFO", "commandstats", NEVER_DECODE=True), "ascii"))
+        return seconds, *spent(client.info("commandstats"))
 
 
-def spent(commandstats: str) -> tuple[int, int]:
+def spent(commandstats: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
     """Commands that clients sent, and the microseconds that they took.
 
-    Redis counts what a script calls once as itself and once more in the script: where there are scripts, only they count.
+    Redis counts what a script calls as itself and once more in the script: where there are scripts, only they count.
     """
-    rows = {row["name"]: (int(row["calls"]), int(row["usec"])) for row in _CALLS.finditer(commandstats)}
+    rows = {name.removeprefix("cmdstat_"): row for name, row in commandstats.items()}
     rows.pop("config|resetstat", None)
-    scripts = [row for name, row in rows.items() if name in _SCRIPTS]
-    counted = scripts or list(rows.values())
-    return sum(calls for calls, _ in counted), sum(usec for _, usec in counted)
+    counted = [row for name, row in rows.items() if name in _SCRIPTS] or list(rows.values())
+    return sum(row["calls"] for row in counted), sum(row["usec"] for row in counted)

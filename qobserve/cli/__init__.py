@@ -99,7 +99,7 @@ def run(words: list[str]) -> int:
 
 def _fail(error: QobserveError) -> int:
     if _debugging():
-        logging.getLogger("qobserve").debug("the command failed", exc_info=error)
+        click.echo("".join(traceback.format_exception(error)), err=True)
     click.echo(f"qobserve: {_message(error)}", err=True)
     return EXIT_USAGE if isinstance(error, SettingsError | MissingExtra) else EXIT_FAIL
 

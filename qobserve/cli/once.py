@@ -14,6 +14,7 @@ from qobserve.server.scrape import Scraper
 
 if TYPE_CHECKING:
     from qobserve.config import Settings
+    from qobserve.server import http
 
 _log = logging.getLogger("qobserve.cli")
 # A first pass over a very large database takes seconds; more than this and something is wrong with it.
@@ -25,28 +26,33 @@ _DOWN = re.compile(rb"^bullmq_up(\{[^}\n]*\})? 0(\.0)?$", re.MULTILINE)
 async def scrape_once(settings: Settings) -> int:
     """Print a scrape of the first target, made after its first discovery pass; 1 when it could not be read, else 0."""
     alias, target = next(iter(settings.targets.items()))
-    timeout = target.timeout + target.connect_timeout
+    seconds = target.timeout + target.connect_timeout
     scraper = Scraper(settings.model_copy(update={"targets": {alias: target}}))
     await scraper.start()
     try:
-        body, complete = await _complete_scrape(scraper, None if alias == DEFAULT_TARGET else alias, timeout)
+        body, complete = await complete_scrape(scraper, None if alias == DEFAULT_TARGET else alias, seconds)
     finally:
         await scraper.close()
     click.echo(body, nl=False)
     return 0 if complete else 1
 
 
-async def _complete_scrape(scraper: Scraper, alias: str | None, timeout: float) -> tuple[bytes, bool]:  # noqa: ASYNC109 - handed on, not a deadline of this function
-    """The last scrape, and whether all queues were in it; ends at the first that says that Redis is down."""
-    deadline = asyncio.get_running_loop().time() + _DISCOVERY_DEADLINE
+async def complete_scrape(
+    scraper: http.Scraper, alias: str | None, seconds: float, patience: float = _DISCOVERY_DEADLINE
+) -> tuple[bytes, bool]:
+    """The last scrape, and whether all queues were in it; ends at the first that says that Redis is down.
+
+    A single scrape may take `seconds`; after `patience` seconds the discovery is not waited for any longer.
+    """
+    deadline = asyncio.get_running_loop().time() + patience
     while True:
         was_ready = scraper.ready()
-        body = (await scraper.scrape(alias, timeout=timeout, accept="text/plain")).body
+        body = (await scraper.scrape(alias, timeout=seconds, accept="text/plain")).body
         down = _DOWN.search(body) is not None
         if down or was_ready:
             return body, not down
         if asyncio.get_running_loop().time() > deadline:
-            _log.error("discovery did not end in time", extra={"seconds": _DISCOVERY_DEADLINE})
+            _log.error("discovery did not end in time", extra={"seconds": patience})
             return body, False
         if not scraper.ready():
             await asyncio.sleep(_POLL)

@@ -1,8 +1,10 @@
-"""Settings from flags, the environment (QOBSERVE_*) and a YAML file; every mistake of all three is reported at once."""
+"""The settings as values; `qobserve.config.load` makes them from flags, the environment and a YAML file.
+
+Importing this package reads nothing and loads neither YAML nor TLS, so that pure parts can name its types.
+"""
 
 from __future__ import annotations
 
-from qobserve.config.load import load_settings
 from qobserve.config.redis_url import redacted, url_database
 from qobserve.config.settings import (
     COLLECTOR_NAMES,
@@ -28,7 +30,6 @@ __all__ = [
     "SloRule",
     "TargetSettings",
     "WebSettings",
-    "load_settings",
     "redacted",
     "url_database",
 ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qobserve.config.resolve import Resolved
     from qobserve.config.settings import TargetSettings
 
-_NO_FILE = YamlFile(top=Source(), targets={}, slo_queues={})
+_NO_FILE = YamlFile(shown="", top=Source(), targets={}, slo_queues={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def _targets(top: Resolved, file: YamlFile) -> tuple[dict[str, TargetSettings], 
     for alias, source in file.targets.items():
         resolved = resolve(source.givens)
         problems += [*source.problems, *resolved.problems]
-        at = f"targets.{alias}"
+        at = f"{file.shown}: targets.{alias}"
         if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", alias):
             problems.append(f"{at}: a name of up to 64 letters, digits and _.- is expected")
         if alias == DEFAULT_TARGET and top_redis:

@@ -108,7 +108,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind=kinds.FILE,
         owner=Settings,
         field="config_file",
-        help="YAML file with settings; read again at a reload.",
+        help="YAML file with settings; relative paths in it start at its folder; read again at a reload.",
         reload=False,
         yaml=False,
     ),

@@ -27,8 +27,12 @@ _NULL = "tag:yaml.org,2002:null"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlFile:
-    """What stands in a file: the settings, those of each named target, and those of each pattern under `slo.queues`."""
+    """What stands in a file: the settings, those of each named target, and those of each pattern under `slo.queues`.
 
+    `shown` is what messages call the file.
+    """
+
+    shown: str
     top: Source
     targets: Mapping[str, Source]
     slo_queues: Mapping[str, Source]
@@ -39,10 +43,10 @@ def read_yaml(path: Path, shown: str) -> YamlFile:
     try:
         root = parse(path.read_bytes(), shown)
     except ValueError as exc:
-        return YamlFile(top=Source(problems=(str(exc),)), targets={}, slo_queues={})
+        return YamlFile(shown=shown, top=Source(problems=(str(exc),)), targets={}, slo_queues={})
     walk = _Walk(shown=shown, folder=path.parent)
     walk.mapping(root, "", "", _top_level)
-    return YamlFile(top=walk.source(), targets=_targets(walk), slo_queues=_slo_queues(walk))
+    return YamlFile(shown=shown, top=walk.source(), targets=_targets(walk), slo_queues=_slo_queues(walk))
 
 
 def parse(content: bytes, shown: str) -> yaml.Node | None:

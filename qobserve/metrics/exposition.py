@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.utils import floatToGoString
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from qobserve.metrics.family import Samples
 
@@ -25,9 +25,18 @@ _PLAIN_BELOW = 1_000_000
 
 
 def negotiate(accept: str) -> str:
-    """The content type for an Accept header: OpenMetrics 1.0 where it is asked for, else the classic text."""
-    _, chosen = choose_encoder(accept)
-    return OPENMETRICS if chosen.startswith("application/openmetrics-text") else TEXT
+    """The content type for an Accept header: OpenMetrics 1 where it is asked for, else the classic text."""
+    for wanted in accept.lower().split(","):
+        media, *parameters = (part.strip() for part in wanted.split(";"))
+        given = dict(parameter.partition("=")[::2] for parameter in parameters)
+        if media == "application/openmetrics-text" and _is_wanted(given):
+            return OPENMETRICS
+    return TEXT
+
+
+def _is_wanted(given: Mapping[str, str]) -> bool:
+    version, weight = given.get("version", "").strip('"'), given.get("q", "1")
+    return (not version or version.startswith("1.")) and weight.strip("0.") != ""
 
 
 def render(families: Iterable[Samples], content_type: str) -> bytes:

@@ -30,21 +30,13 @@ class Reason(StrEnum):
 
 def reasons(queue: QueueSnapshot, now_ms: int) -> dict[Reason, bool]:
     """Each reason, and whether it holds."""
-    jobs = queue.jobs
-    ready = (
-        jobs.get(State.WAITING, 0) + jobs.get(State.PAUSED, 0) + jobs.get(State.PRIORITIZED, 0) > 0
-        or (queue.overdue_ms(now_ms) or 0) > 0
-    )
+    ready = _has_ready_work(queue, now_ms)
     found: dict[Reason, bool] = {}
-    if queue.paused is not None:
-        found[Reason.PAUSED] = ready and queue.paused
-    if queue.rate_limited_ms is not None:
-        found[Reason.RATE_LIMITED] = ready and queue.rate_limited_ms > 0
-    if queue.workers is not None:
-        found[Reason.NO_WORKERS] = ready and queue.workers.count == 0
-    if State.ACTIVE in jobs:
-        limit = queue.concurrency_limit
-        found[Reason.CONCURRENCY_REACHED] = ready and limit is not None and jobs[State.ACTIVE] >= limit
+    for reason, in_the_way in _obstacles(queue).items():
+        if ready is not None:
+            found[reason] = ready and in_the_way
+        elif not in_the_way:
+            found[reason] = False
     if queue.scheduler_count is not None:
         found[Reason.SCHEDULER_OVERDUE] = any(
             now_ms - scheduler.next_ms > OVERDUE_AFTER_MS for scheduler in queue.schedulers
@@ -52,3 +44,27 @@ def reasons(queue: QueueSnapshot, now_ms: int) -> dict[Reason, bool]:
     if queue.unlocked is not None:
         found[Reason.STALLED] = queue.unlocked > 0
     return found
+
+
+def _obstacles(queue: QueueSnapshot) -> dict[Reason, bool]:
+    """What would hold ready work back, whether or not there is any."""
+    found: dict[Reason, bool] = {}
+    if queue.paused is not None:
+        found[Reason.PAUSED] = queue.paused
+    if queue.rate_limited_ms is not None:
+        found[Reason.RATE_LIMITED] = queue.rate_limited_ms > 0
+    if queue.workers is not None:
+        found[Reason.NO_WORKERS] = queue.workers.count == 0
+    if State.ACTIVE in queue.jobs:
+        limit = queue.concurrency_limit
+        found[Reason.CONCURRENCY_REACHED] = limit is not None and queue.jobs[State.ACTIVE] >= limit
+    return found
+
+
+def _has_ready_work(queue: QueueSnapshot, now_ms: int) -> bool | None:
+    """Whether a worker could take a job now; None when the states that could be read hold none."""
+    counts = [queue.jobs.get(state) for state in (State.WAITING, State.PAUSED, State.PRIORITIZED)]
+    overdue_ms = queue.overdue_ms(now_ms)
+    if any(counts) or (overdue_ms or 0) > 0:
+        return True
+    return None if None in counts or overdue_ms is None else False

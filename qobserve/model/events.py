@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qobserve.model.reply import Fault, whole
+from qobserve.model.reply import Fault, natural, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,8 @@ def stream_facts(reply: Reply) -> StreamFacts | None:
         return None
     facts = {name: value for name, value in zip(reply[::2], reply[1::2], strict=False) if isinstance(name, bytes)}
     return StreamFacts(
-        added=whole(facts.get(b"entries-added")),
-        retained=whole(facts.get(b"length")),
+        added=natural(facts.get(b"entries-added")),
+        retained=natural(facts.get(b"length")),
         last_ms=_entry_ms(facts.get(b"last-generated-id")) or None,
     )
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from qobserve.model.reply import whole
+from qobserve.model.scores import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,13 +110,7 @@ def ready_at(job: JobTimes, now_ms: int) -> ReadyAt | None:
 
 def milliseconds_field(raw: Reply) -> int | None:
     """A time field of the hash, in ms since the epoch; None where it is absent, no number, or no time in use."""
-    if not isinstance(raw, bytes):
-        return None
-    try:
-        value = float(raw)
-    except ValueError:
-        return None
-    return int(value) if -_MOST_MS <= value <= _MOST_MS else None
+    return milliseconds(raw) if isinstance(raw, bytes) else None
 
 
 @lru_cache(maxsize=4096)
@@ -132,7 +127,8 @@ def _options(raw: bytes) -> tuple[int, Backoff | None]:
 def _backoff(opts: object) -> Backoff | None:
     if isinstance(opts, dict):
         jitter = min(_number(opts.get("jitter")), 1.0)
-        return Backoff(kind=str(opts.get("type")), delay_ms=_number(opts.get("delay")), jitter=jitter)
+        kind = opts.get("type")
+        return Backoff(kind=kind if isinstance(kind, str) else "", delay_ms=_number(opts.get("delay")), jitter=jitter)
     delay = _number(opts)
     return Backoff(kind="fixed", delay_ms=delay, jitter=0.0) if delay else None
 

@@ -20,8 +20,9 @@ _BY_HAND = 2**53 - 1
 
 
 def concurrency_limit(field: Reply) -> int | None:
-    """The global concurrency of `meta`, or None for no limit."""
-    return whole(field)
+    """The global concurrency of `meta`, or None for no limit; a negative one lets no job run, as 0 does."""
+    limit = whole(field)
+    return None if limit is None else max(limit, 0)
 
 
 def rate_limited_ms(counter: Reply, ttl: Reply, maximum: Reply, jobs: Mapping[State, int]) -> int | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from qobserve.model.events import NO_STREAM
 from qobserve.model.keys import text
 from qobserve.model.limits import concurrency_limit, rate_limited_ms
-from qobserve.model.reply import strings, whole
+from qobserve.model.reply import natural, strings, whole
 from qobserve.model.scores import due_ms, milliseconds
 from qobserve.model.snapshot import QueueSnapshot, Scheduler
 from qobserve.model.states import MARKER, State
@@ -120,13 +120,13 @@ def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts | None,
         rate_limited_ms=rate_limited_ms(answers.limiter, answers.limiter_ttl, meta.limit_max, jobs),
         scheduler_count=whole(answers.schedulers_length),
         schedulers=_schedulers(answers.schedulers_first),
-        add_attempts=0 if answers.id is None else whole(answers.id),
+        add_attempts=0 if answers.id is None else natural(answers.id),
         events_added=stream.added,
         events_retained=stream.retained,
-        events_limit=whole(meta.events_limit),
+        events_limit=natural(meta.events_limit),
         last_event_ms=stream.last_ms,
-        completed=whole(answers.completed_count),
-        failed=whole(answers.failed_count),
+        completed=natural(answers.completed_count),
+        failed=natural(answers.failed_count),
         data_bytes=details.data_bytes,
         library=library,
         version=version,
@@ -172,5 +172,9 @@ def _first(reply: Reply, moment: Callable[[bytes | float], int | None]) -> int |
 
 def _schedulers(reply: Reply) -> tuple[Scheduler, ...]:
     flat = strings(reply)
-    pairs = ((name, milliseconds(score)) for name, score in zip(flat[::2], flat[1::2], strict=False))
-    return tuple(Scheduler(id=text(name), next_ms=next_ms) for name, next_ms in pairs if next_ms is not None)
+    named: dict[str, int] = {}
+    for name, score in zip(flat[::2], flat[1::2], strict=False):
+        next_ms = milliseconds(score)
+        if next_ms is not None:
+            named.setdefault(text(name), next_ms)  # two names may read the same, one of them no UTF-8
+    return tuple(Scheduler(id=name, next_ms=next_ms) for name, next_ms in named.items())

@@ -38,6 +38,12 @@ def whole(reply: Reply) -> int | None:
     return None
 
 
+def natural(reply: Reply) -> int | None:
+    """A whole number of things, so none below 0; None for anything else."""
+    number = whole(reply)
+    return number if number is not None and number >= 0 else None
+
+
 def strings(reply: Reply) -> list[bytes]:
     """The strings of a list; empty for anything else."""
     return [item for item in reply if isinstance(item, bytes)] if isinstance(reply, list) else []

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 
 _DELAY_SLOTS = 4096
+_LATEST_MS = 8_640_000_000_000_000
+"""The last moment that JavaScript's clock knows; what lies beyond it, or before 1970, was never a moment."""
 _LEVEL = 1 << 32
 
 
@@ -22,14 +24,13 @@ def score(raw: bytes | float) -> float | None:
 
 def milliseconds(raw: bytes | float) -> int | None:
     """The moment that a score of `completed`, `failed`, `waiting-children` or `repeat` holds, in ms since the epoch."""
-    value = score(raw)
-    return None if value is None else int(value)
+    return _moment(score(raw))
 
 
 def due_ms(raw: bytes | float) -> int | None:
     """When a member of `delayed` is due, in ms since the epoch: the score is due x 4096 plus a tie-break below 4096."""
     value = score(raw)
-    return None if value is None else int(value // _DELAY_SLOTS)
+    return None if value is None else _moment(value // _DELAY_SLOTS)
 
 
 def level(raw: bytes | float) -> int | None:
@@ -41,3 +42,7 @@ def level(raw: bytes | float) -> int | None:
 def level_floor(priority: int) -> int:
     """The lowest score that a job of this priority can have in `prioritized`."""
     return priority * _LEVEL
+
+
+def _moment(ms: float | None) -> int | None:
+    return int(ms) if ms is not None and 0 <= ms <= _LATEST_MS else None

@@ -38,6 +38,7 @@ class ActivePlan:
     def __init__(self, queue: QueueId, answers: Answers, memory: QueueMemory, budget: Budget) -> None:
         self.jobs = active_candidates(answers, budget)
         self._memory = memory
+        self._known = isinstance(answers.active_tail, list)
         self.commands = _commands(queue, self.jobs) if self.jobs else []
 
     def read(self, replies: Sequence[Reply], now_ms: int, layout: str) -> Actives:
@@ -45,7 +46,7 @@ class ActivePlan:
         count = len(self.jobs)
         if not count:
             self._memory.unlocked = {}
-            return Actives(since_ms=None, unlocked=0)
+            return Actives(since_ms=None, unlocked=0 if self._known else None)
         locks, started = replies[:count], [milliseconds_field(reply) for reply in replies[count + 1 :]]
         since = min((start for start in started if start is not None), default=None)
         before, self._memory.unlocked = self._memory.unlocked, {}

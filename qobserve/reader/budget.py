@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from qobserve.reader.questions import ACTIVE_WINDOW, Windows
 
 _WINDOW_TOTAL = 8000
-_HASH_TOTAL = 4000
+_HASH_TOTAL = 3000
 _EVENT_TOTAL = 2000
 _EVENTS_AT_ONCE = 200
 _EVENTS_AT_LEAST = 10

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import hiredis
 import redis.exceptions as theirs
-from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
 
 from qobserve.config import redacted, url_database
 from qobserve.errors import RedisError, RedisNotReady, RedisRefused, RedisTimeout, RedisUnreachable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 CLIENT_NAME = "qobserve"
 _CHUNK = 1 << 20
-_NOT_NOW = {"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY"}
+_NOT_NOW = {"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MOVED", "ASK"}
 _NO = {"NOAUTH", "WRONGPASS", "NOPERM"}
 
 
@@ -61,8 +61,17 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-class _Batched(Connection):
-    """redis-py's connection with one more verb: a batch out, its replies back."""
+class _Batched(AbstractConnection):
+    """redis-py's connection with one more verb: a batch out, its replies back.
+
+    It stands before redis-py's own classes, which connect, and not between them: there TCP would win over all others.
+    """
+
+    @property
+    def lost(self) -> bool:
+        """Whether the other side has closed the connection since it was made."""
+        ended = self._reader is not None and self._reader.at_eof()
+        return ended or (self._writer is not None and self._writer.is_closing())
 
     async def exchange(self, batch: bytes, replies: int) -> list[Reply]:
         if self._writer is None or self._reader is None:
@@ -80,12 +89,19 @@ class _Batched(Connection):
         return received
 
 
+class _BatchedTCP(_Batched, Connection):
+    pass
+
+
 class _BatchedTLS(_Batched, SSLConnection):
     pass
 
 
 class _BatchedUnix(_Batched, UnixDomainSocketConnection):
-    pass
+    async def _connect(self) -> None:
+        """As redis-py's, which also logs in here already, where it takes a wrong password for a lost connection."""
+        async with asyncio.timeout(self.socket_connect_timeout):
+            self._reader, self._writer = await asyncio.open_unix_connection(path=self.path)
 
 
 class Link:
@@ -98,6 +114,12 @@ class Link:
         self._connection = _connection(settings, address)
         self._readonly = readonly
         self.where = str(address) if address else redacted(settings.url)
+        self.host = address.host if address else urlsplit(settings.url).hostname or "127.0.0.1"
+
+    @property
+    def lost(self) -> bool:
+        """Whether the other side has closed the connection; the next use would make a new one to the same address."""
+        return self._connection.lost
 
     async def exchange(self, batch: bytes, replies: int) -> list[Reply]:
         """Send a batch of packed commands and return as many `replies`, errors among them as `Fault`."""
@@ -114,6 +136,8 @@ class Link:
         await self._connection.disconnect(nowait=True)
 
     async def _open(self) -> None:
+        if self._connection.lost:
+            await self.close()
         if not self._connection.is_connected:
             await self._connection.connect()  # type: ignore[no-untyped-call]  # untyped in redis-py
             if self._readonly:
@@ -131,7 +155,8 @@ def translated(where: str) -> Iterator[None]:
         raise RedisNotReady(f"{where} cannot serve now: {exc}") from exc
     except (theirs.TimeoutError, TimeoutError) as exc:
         raise RedisTimeout(
-            f"{where} did not answer in time; it hangs, is overloaded, or a firewall drops packets"
+            f"{where} did not answer in time; it hangs, is overloaded, a firewall drops packets, "
+            "or one side speaks TLS and the other does not"
         ) from exc
     except (theirs.ConnectionError, OSError, ssl.SSLError, asyncio.IncompleteReadError) as exc:
         raise RedisUnreachable(f"{where} is not reachable: {exc}; check address, port and TLS") from exc
@@ -166,7 +191,7 @@ def _connection(settings: TargetSettings, address: Address | None) -> _Batched:
         return _BatchedUnix(path=unquote(url.path), **shared)
     place = address or Address(url.hostname or "127.0.0.1", url.port or 6379)
     if url.scheme != "rediss":
-        return _Batched(host=place.host, port=place.port, **shared)
+        return _BatchedTCP(host=place.host, port=place.port, **shared)
     return _BatchedTLS(
         host=place.host,
         port=place.port,

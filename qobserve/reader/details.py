@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qobserve.model.keys import text
 from qobserve.model.layout import UNKNOWN, layout_of_keys, layout_of_version
 from qobserve.model.reading import Details, meta_of
 from qobserve.model.reply import Fault, whole
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
     from qobserve.reader.ages import Ages
     from qobserve.reader.budget import Budget, EventBudget
     from qobserve.reader.memory import QueueMemory
+
+_PARTS = ("age", "payload", "age", "info", "depth", "age")
+"""The collector that each section of a plan is for."""
+
+_PART_OF = {"PTTL": "limits"}
+"""The same, where a command is for another one: the locks tell whether the queue is blocked by stalled jobs."""
+
+_KEY_SHOWN = 200
 
 
 class DetailPlan:
@@ -51,6 +60,7 @@ class DetailPlan:
         ]
         self._levels = to_follow(window_levels(answers) | heads.keys()) if is_deep(answers) else ()
         new_levels = [found for found in self._levels if found not in memory.levels]
+        self._settled_levels = not new_levels
         version = meta_of(answers).version
         self._layout = layout_of_version(version)
         unversioned = [pack(b"ZCARD", queue.key(b"priority")), pack(b"EXISTS", queue.key(b"marker"))]
@@ -68,7 +78,7 @@ class DetailPlan:
     def is_current(self) -> bool:
         """Whether the same first answers would lead to this plan again."""
         witness = self._memory.witness
-        return self._ages.settled and (witness is None or witness[0] in self._ages.jobs)
+        return self._settled_levels and self._ages.settled and (witness is None or witness[0] in self._ages.jobs)
 
     def tail_command(self, events: EventBudget) -> list[bytes]:
         """The question for the stream's tail, where it can say more about the ages than the hashes do."""
@@ -94,7 +104,7 @@ class DetailPlan:
             data_bytes=max((size for size in map(whole, sizes) if size), default=None),
             groups=groups_of(groups),
             layout=layout,
-            problems=self._problems(replies, tail),
+            problems=self._problems(parts, tail),
         )
 
     def _read_ages(self, hashes: Sequence[Reply], tail: Reply, now_ms: int) -> Ages:
@@ -105,8 +115,21 @@ class DetailPlan:
         unchanged.hashes, unchanged.ages = hashes, ages if lasting else None
         return ages
 
-    def _problems(self, replies: Sequence[Reply], tail: Reply) -> tuple[Problem, ...]:
-        if Fault not in map(type, replies) and not isinstance(tail, Fault):
-            return ()
-        fault = next(reply for reply in (*replies, tail) if isinstance(reply, Fault))
-        return (Problem(part="age", queue=self._queue, what=fault.message),)
+    def _problems(self, replies: Sequence[Sequence[Reply]], tail: Reply) -> tuple[Problem, ...]:
+        """One problem for each part that has faults."""
+        told: dict[str, str] = {}
+        if isinstance(tail, Fault):
+            told["age"] = f"XREVRANGE {self._queue.name}:events: {tail.message}"
+        for part, commands, answers in zip(_PARTS, self._sections, replies, strict=True):
+            if Fault in map(type, answers):
+                for command, reply in zip(commands, answers, strict=True):
+                    if isinstance(reply, Fault):
+                        verb, key = _verb_and_key(command)
+                        told.setdefault(_PART_OF.get(verb, part), f"{verb} {key}: {reply.message}")
+        return tuple(Problem(part=part, queue=self._queue, what=what) for part, what in told.items())
+
+
+def _verb_and_key(command: bytes) -> tuple[str, str]:
+    """What a packed command asks of which key, for people; a key may be very long."""
+    _, _, verb, length, rest = command.split(b"\r\n", 4)
+    return verb.decode(), text(rest[: min(int(length[1:]), _KEY_SHOWN)])

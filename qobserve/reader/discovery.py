@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from qobserve.errors import QobserveError
+from qobserve.errors import RedisError, RedisNotReady, RedisTimeout, RedisUnreachable
 from qobserve.model.keys import ANCHOR_PATTERN, parse_queue, queue_of_anchor
 from qobserve.model.reply import Fault
 from qobserve.reader.connection import pack, refusal
@@ -27,7 +27,6 @@ _SHARE = 0.2
 """Of the time of Redis that passes after the first one may take; the first goes as fast as it can."""
 
 _CALL_TIMEOUT = 5.0
-_CURSOR_AND_KEYS = 2
 
 
 class Discovery:
@@ -44,6 +43,7 @@ class Discovery:
         self._static = dict.fromkeys(map(parse_queue, settings.queues.static))
         self._found: dict[QueueId, None] = {}
         self._complete = asyncio.Event()
+        self._told = ""
         self.seconds: float | None = None
         if not settings.discovery.enabled:
             self._complete.set()
@@ -75,8 +75,8 @@ class Discovery:
             began = time.monotonic()
             try:
                 await self._pass()
-            except QobserveError as exc:
-                LOG.debug("queue discovery failed", extra={"target": self._alias, "error": str(exc)})
+            except RedisError as exc:
+                self._complain(exc)
                 await self._servers.moved()
             took = time.monotonic() - began
             # A queue added just after the cursor has gone by is seen by the end of the next pass: still one interval.
@@ -87,18 +87,41 @@ class Discovery:
         await self._servers.close()
 
     async def _pass(self) -> None:
+        """Search all servers; one that fails does not keep the queues of the others from being found.
+
+        Raises:
+            RedisError: What the first that failed said; then no queue is dropped, as it may be there.
+        """
         began = time.monotonic()
         seen: dict[QueueId, None] = {}
+        failures: list[RedisError] = []
         for link in await self._servers.links():
-            async for key in self._scan(link):
-                queue = queue_of_anchor(key, self._prefixes)
-                if queue is not None and queue not in seen and self._wanted(queue):
-                    seen[queue] = None
-                    self._found.setdefault(queue)
+            try:
+                await self._search(link, seen)
+            except RedisError as exc:
+                failures.append(exc)
+        if failures:
+            raise failures[0]
         self._report(seen)
         self._found = seen
+        self._told = ""
         self.seconds = time.monotonic() - began
         self._complete.set()
+
+    async def _search(self, link: Link, seen: dict[QueueId, None]) -> None:
+        async for key in self._scan(link):
+            queue = queue_of_anchor(key, self._prefixes)
+            if queue is not None and queue not in seen and self._wanted(queue):
+                seen[queue] = None
+                self._found.setdefault(queue)
+
+    def _complain(self, exc: RedisError) -> None:
+        """Log what keeps queues from being found; of a Redis that is down every scrape tells already."""
+        told = str(exc)
+        down = isinstance(exc, RedisUnreachable | RedisTimeout | RedisNotReady)
+        level = logging.DEBUG if down or told == self._told else logging.WARNING
+        LOG.log(level, "queue discovery failed", extra={"target": self._alias, "error": told})
+        self._told = told
 
     def _wanted(self, queue: QueueId) -> bool:
         return self._settings.queues.wanted(queue.prefix, queue.name)
@@ -112,15 +135,23 @@ class Discovery:
         count = b"%d" % self._settings.discovery.scan_count
         while True:
             began = time.monotonic()
-            async with asyncio.timeout(_CALL_TIMEOUT):
-                (reply,) = await link.exchange(pack(b"SCAN", cursor, b"MATCH", ANCHOR_PATTERN, b"COUNT", count), 1)
-            cursor, keys = _page(reply, link.where)
+            cursor, keys = await _ask(link, pack(b"SCAN", cursor, b"MATCH", ANCHOR_PATTERN, b"COUNT", count))
             for key in keys:
                 yield key
             if cursor == b"0":
                 return
             if self.complete:
                 await asyncio.sleep((time.monotonic() - began) * (1 / _SHARE - 1))
+
+
+async def _ask(link: Link, scan: bytes) -> tuple[bytes, list[bytes]]:
+    """The next cursor, and keys."""
+    try:
+        async with asyncio.timeout(_CALL_TIMEOUT):
+            (reply,) = await link.exchange(scan, 1)
+    except TimeoutError as exc:
+        raise RedisTimeout(f"{link.where} did not answer SCAN within {_CALL_TIMEOUT:g}s") from exc
+    return _page(reply, link.where)
 
 
 def _page(reply: Reply, where: str) -> tuple[bytes, list[bytes]]:
@@ -130,4 +161,4 @@ def _page(reply: Reply, where: str) -> tuple[bytes, list[bytes]]:
         case Fault():
             raise refusal(reply, where)
         case _:
-            raise QobserveError(f"{where} answered SCAN in an unknown form")
+            raise RedisError(f"{where} answered SCAN in an unknown form")

@@ -30,7 +30,7 @@ class ReadyEvent:
 class Unchanged:
     """Last time's replies and what they came to: the same replies come to the same, and most queues rest."""
 
-    answers: Sequence[Reply] | None = None
+    raw: Sequence[Reply] | None = None
     plan: DetailPlan | None = None
     hashes: Sequence[Reply] | None = None
     ages: Ages | None = None

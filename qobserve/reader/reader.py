@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from qobserve.errors import RedisError, RedisTimeout
+from qobserve.errors import RedisError, RedisNotReady, RedisTimeout
 from qobserve.model.snapshot import ServerSnapshot, Snapshot, Trouble
 from qobserve.reader.discovery import Discovery
 from qobserve.reader.look import Looker
@@ -72,16 +72,13 @@ class Reader:
 
     async def _snapshot(self) -> Snapshot:
         began = time.monotonic()
-        try:
-            async with asyncio.timeout(self._settings.timeout):
-                looks, troubles = await self._look()
-        except TimeoutError:
-            looks, troubles = [], [_timed_out(self._settings)]
-        except RedisError as exc:
-            looks, troubles = [], [exc]
-        if troubles or any(looker.redirected for looker in self._lookers.values()):
-            self._lookers.clear()
-            await self._servers.moved()
+        deadline = asyncio.get_running_loop().time() + self._settings.timeout
+        looks, troubles = await self._look(deadline)
+        if self._settings.cluster and (self._redirected() or any(isinstance(x, RedisNotReady) for x in troubles)):
+            await self._moved()
+            looks, troubles = await self._look(deadline)
+        if troubles or self._redirected() or self._demoted(looks):
+            await self._moved()
         return Snapshot(
             servers=tuple(looks),
             trouble=Trouble(reason=troubles[0].reason, message=str(troubles[0])) if troubles else None,
@@ -89,25 +86,45 @@ class Reader:
             discovery_seconds=self._discovery.seconds,
         )
 
-    async def _look(self) -> tuple[list[ServerSnapshot], list[RedisError]]:
-        """One look at each server at once; that one of a cluster fails does not take the others along."""
-        assigned = await self._servers.assign(self._remembered())
-        looks = await asyncio.gather(
-            *(self._look_at(link, queues) for link, queues in assigned.items()), return_exceptions=True
-        )
-        for outcome in looks:
-            if isinstance(outcome, BaseException) and not isinstance(outcome, RedisError):
-                raise outcome
+    async def _look(self, deadline: float) -> tuple[list[ServerSnapshot], list[RedisError]]:
+        """One look at each server at once; that one of a cluster fails or hangs does not take the others along."""
+        try:
+            async with asyncio.timeout_at(deadline):
+                assigned = await self._servers.assign(self._remembered())
+        except TimeoutError:
+            return [], [_timed_out(self._settings)]
+        except RedisError as exc:
+            return [], [exc]
+        looks = await asyncio.gather(*(self._look_at(link, queues, deadline) for link, queues in assigned.items()))
         return [x for x in looks if isinstance(x, ServerSnapshot)], [x for x in looks if isinstance(x, RedisError)]
 
-    async def _look_at(self, link: Link, queues: Sequence[QueueId]) -> ServerSnapshot:
+    async def _look_at(self, link: Link, queues: Sequence[QueueId], deadline: float) -> ServerSnapshot | RedisError:
         memories = {queue: self._memories[queue] for queue in queues}
         looker = self._lookers.get(link)
         if looker is None:
             limits = self._settings
             looker = Looker(schedulers=limits.schedulers_limit, most_clients=limits.workers_max_clients)
             self._lookers[link] = looker
-        return await looker.look(link, memories, always=self._discovery.is_static)
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await looker.look(link, memories, always=self._discovery.is_static)
+        except TimeoutError:
+            return _timed_out(self._settings, f"{link.where}: ")
+        except RedisError as exc:
+            return exc
+
+    async def _moved(self) -> None:
+        self._lookers.clear()
+        await self._servers.moved()
+
+    def _redirected(self) -> bool:
+        return any(looker.redirected for looker in self._lookers.values())
+
+    def _demoted(self, looks: Sequence[ServerSnapshot]) -> bool:
+        """Whether a server that Sentinel called the primary says that it is none: a failover has just passed it by."""
+        if not self._settings.sentinel or self._settings.read_from != "primary":
+            return False
+        return any(look.facts is not None and look.facts.role == "slave" for look in looks)
 
     def _remembered(self) -> Sequence[QueueId]:
         """The queues to look at now, each with a memory; those that are gone are forgotten."""
@@ -116,5 +133,6 @@ class Reader:
         return queues
 
 
-def _timed_out(settings: TargetSettings) -> RedisError:
-    return RedisTimeout(f"no answer within redis.timeout={settings.timeout:g}s: Redis hangs, is slow, or is far away")
+def _timed_out(settings: TargetSettings, where: str = "") -> RedisError:
+    limit = f"redis.timeout={settings.timeout:g}s"
+    return RedisTimeout(f"{where}no answer within {limit}: Redis hangs, is slow, or is far away")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from redis.asyncio.sentinel import Sentinel
 from redis.crc import key_slot
 
-from qobserve.errors import RedisNotReady, RedisUnreachable
+from qobserve.errors import RedisError, RedisNotReady, RedisTimeout
 from qobserve.model.reply import Fault
-from qobserve.reader.connection import Address, Link, pack, refusal, revealed, translated
+from qobserve.reader.connection import Address, Link, pack, refusal
+from qobserve.reader.sentinel import find_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -54,9 +55,11 @@ class Single:
         self._link: Link | None = None
 
     async def links(self) -> Sequence[Link]:
-        """The one link."""
+        """The one link; where Sentinel names the server, it is asked again once that one has closed the connection."""
+        if self._settings.sentinel and self._link is not None and self._link.lost:
+            await self.moved()
         if self._link is None:
-            address = await _ask_sentinel(self._settings) if self._settings.sentinel else None
+            address = await find_server(self._settings) if self._settings.sentinel else None
             self._link = Link(self._settings, address)
         return (self._link,)
 
@@ -74,41 +77,6 @@ class Single:
         """Close the link."""
         if self._link is not None:
             await self._link.close()
-
-
-async def _ask_sentinel(settings: TargetSettings) -> Address:
-    """The address of the primary, or of a replica, from the first sentinel that knows."""
-    name = settings.sentinel_master or ""
-    options = {
-        "socket_timeout": settings.connect_timeout,
-        "socket_connect_timeout": settings.connect_timeout,
-        "username": settings.sentinel_user,
-        "password": revealed(settings.sentinel_password),
-    }
-    nodes = [_host_port(node) for node in settings.sentinel]
-    sentinel = Sentinel(nodes, sentinel_kwargs=options)  # type: ignore[no-untyped-call]  # untyped in redis-py
-    try:
-        with translated(f"Sentinel of {name}"):
-            if settings.read_from == "primary":
-                host, port = await sentinel.discover_master(name)
-            else:
-                replicas = await sentinel.discover_slaves(name)
-                if not replicas:
-                    raise RedisNotReady(f"Sentinel knows no healthy replica of {name}: mend it, or read the primary")
-                host, port = replicas[0]
-            return Address(_said(host), int(port))
-    finally:
-        for client in sentinel.sentinels:
-            await client.aclose()
-
-
-def _said(host: object) -> str:
-    return host.decode() if isinstance(host, bytes) else str(host)
-
-
-def _host_port(node: str) -> tuple[str, int]:
-    host, _, port = node.rpartition(":")
-    return host.strip("[]"), int(port)
 
 
 class Cluster:
@@ -137,9 +105,7 @@ class Cluster:
         return assigned
 
     async def moved(self) -> None:
-        """Drop the slot map and the links."""
-        await self.close()
-        self._links.clear()
+        """Drop the slot map; the links stay, to ask the nodes for the new one and for those that did not move."""
         self._slots.clear()
 
     async def close(self) -> None:
@@ -150,39 +116,50 @@ class Cluster:
     async def _map(self) -> None:
         if self._slots:
             return
-        (reply,) = await self._any_node_answers(pack(b"CLUSTER", b"SLOTS"))
-        if isinstance(reply, Fault):
-            raise refusal(reply, self._seed.where)
+        slots = await self._any_node_answers()
         replica = self._settings.read_from == "replica"
-        self._slots = list(_shards(reply, self._seed.where, replica=replica))
-        for _, _, address in self._slots:
-            if address not in self._links:
-                self._links[address] = Link(self._settings, address, readonly=replica)
+        addresses = {address for _, _, address in slots}
+        for gone in self._links.keys() - addresses:
+            await self._links.pop(gone).close()
+        for new in addresses - self._links.keys():
+            self._links[new] = Link(self._settings, new, readonly=replica)
+        self._slots = slots
 
-    async def _any_node_answers(self, command: bytes) -> list[Reply]:
+    async def _any_node_answers(self) -> list[tuple[int, int, Address]]:
         """Ask the node of the URL, then those known from before, so that the death of one does not blind us."""
-        lost: RedisUnreachable | None = None
+        said: RedisError | None = None
         for link in (self._seed, *self._links.values()):
             try:
-                return await link.exchange(command, 1)
-            except RedisUnreachable as exc:
-                lost = exc
-        raise lost or RedisUnreachable(f"{self._seed.where} is not reachable")
+                async with asyncio.timeout(self._settings.connect_timeout):
+                    (reply,) = await link.exchange(pack(b"CLUSTER", b"SLOTS"), 1)
+                return list(_shards(reply, link, replica=self._settings.read_from == "replica"))
+            except TimeoutError as exc:
+                said = RedisTimeout(f"{link.where} did not answer in redis.connect-timeout")
+                said.__cause__ = exc
+            except RedisError as exc:
+                said = exc
+        raise said or RedisNotReady("the cluster has no nodes")
 
 
-def _shards(reply: Reply, where: str, *, replica: bool) -> Iterable[tuple[int, int, Address]]:
-    """Decode CLUSTER SLOTS: [first, last, [host, port, ...] of the primary, then of each replica]."""
+def _shards(reply: Reply, asked: Link, *, replica: bool) -> Iterable[tuple[int, int, Address]]:
+    """Decode CLUSTER SLOTS: [first, last, [host, port, ...] of the primary, then of each replica].
+
+    A node that does not know its own host leaves it empty, says `?`, or nil: it is the one that was asked.
+    """
+    if isinstance(reply, Fault):
+        raise refusal(reply, asked.where)
     if not isinstance(reply, list) or not reply:
-        raise RedisNotReady(f"{where} is a cluster without slots; finish setting it up")
-    seed_host = where.rpartition("@")[2].rpartition("/")[2].rpartition(":")[0]
+        raise RedisNotReady(f"{asked.where} is a cluster without slots; finish setting it up")
     for row in reply:
         match row:
-            case [int(first), int(last), [bytes(host), int(port), *_], *replicas]:
-                if replica and replicas and isinstance(replicas[0], list):
-                    host, port = replicas[0][:2]  # type: ignore[assignment]  # the same shape as the primary's
-                yield first, last, Address(host.decode() or seed_host, port)
-            case _:
-                raise RedisNotReady(f"{where} answered CLUSTER SLOTS in an unknown form")
+            case [int(first), int(last), *nodes] if nodes:
+                node = nodes[1] if replica and len(nodes) > 1 else nodes[0]
+                host, port = node[:2] if isinstance(node, list) else (None, None)
+                if isinstance(port, int):
+                    known = host.decode() if isinstance(host, bytes) and host != b"?" else ""
+                    yield first, last, Address(known or asked.host, port)
+                    continue
+        raise RedisNotReady(f"{asked.where} answered CLUSTER SLOTS in an unknown form")
 
 
 def _one_each(slots: Iterable[tuple[int, int, Address]]) -> Iterable[tuple[int, int, Address]]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from qobserve.model.keys import QueueId
     from qobserve.model.snapshot import Problem, Trouble
 
 LOG = logging.getLogger("qobserve.server")
 
 _MOST_LINES = 20
+
+_Place: TypeAlias = "tuple[str, QueueId | None]"
+"""Part and queue: what is wrong there may name another job at every scrape, and is still one thing that is wrong."""
 
 
 class Complaints:
@@ -21,7 +25,7 @@ class Complaints:
     def __init__(self, alias: str) -> None:
         self._alias = alias
         self._trouble: str | None = None
-        self._problems: set[Problem] = set()
+        self._problems: dict[_Place, Problem] = {}
 
     def hear(self, trouble: Trouble | None, problems: Sequence[Problem]) -> None:
         """Log what is new and what is over; while Redis as a whole cannot be read, nothing is said of its queues."""
@@ -35,15 +39,15 @@ class Complaints:
             LOG.info("redis can be read again", extra={"target": self._alias})
         self._trouble = reason
         if trouble is None:
-            self._hear_problems(set(problems))
+            self._hear_problems({(problem.part, problem.queue): problem for problem in problems})
 
-    def _hear_problems(self, problems: set[Problem]) -> None:
-        begun = sorted(problems - self._problems, key=_order)
+    def _hear_problems(self, problems: dict[_Place, Problem]) -> None:
+        begun = sorted((problems[place] for place in problems.keys() - self._problems.keys()), key=_order)
         for problem in begun[:_MOST_LINES]:
             LOG.warning("a part cannot be read", extra=self._facts(problem))
         if len(begun) > _MOST_LINES:
             LOG.warning("more parts cannot be read", extra={"target": self._alias, "count": len(begun) - _MOST_LINES})
-        over = sorted(self._problems - problems, key=_order)
+        over = sorted((self._problems[place] for place in self._problems.keys() - problems.keys()), key=_order)
         for problem in over[:_MOST_LINES]:
             LOG.info("a part is as it should be again", extra={**self._facts(problem), "error": None})
         self._problems = problems

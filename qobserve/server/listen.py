@@ -64,7 +64,7 @@ def _listen(address: str) -> socket.socket:
         # Without IPv6 in the kernel's settings IPv4 still works; any other reason comes up again below.
     found = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)  # noqa: S104 - ":PORT" means every interface, as with every Prometheus exporter
     family, _, _, _, sockaddr = min(found, key=lambda item: item[0] != socket.AF_INET)
-    return socket.create_server(sockaddr[:2], family=family, backlog=_BACKLOG)
+    return socket.create_server(sockaddr, family=family, backlog=_BACKLOG)
 
 
 class HttpServer:

@@ -141,7 +141,9 @@ def script(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def scraped(url: str) -> dict[tuple[str, str], float]:
-    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - the URL is the demo's own, on loopback
+    # A proxy that the environment names is not for loopback.
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with direct.open(url, timeout=5) as answer:
         page = answer.read().decode()
     samples = (sample for family in text_string_to_metric_families(page) for sample in family.samples)
     return {(s.labels["queue"], s.labels["state"]): s.value for s in samples if s.name == "bullmq_queue_jobs"}
@@ -253,26 +255,3 @@ def test_a_part_that_dies_ends_the_demo_with_one_sentence(tmp_path: Path) -> Non
     assert errors.count("\n") == 1
     assert "the workload ended with exit code -9" in errors
     assert_nothing_is_left(children, tmp_path)
-
-
-@pytest.mark.parametrize("end", ["end of input", "SIGTERM"])
-def test_the_keeper_of_other_systems_ends_its_program(end: str, tmp_path: Path) -> None:
-    told = tmp_path / "pid"
-    program = f"import os, pathlib, time; pathlib.Path({str(told)!r}).write_text(str(os.getpid())); time.sleep(60)"
-    keep = "import sys; from qobserve.demo.leash import keep; keep(sys.argv[1:])"
-    keeper = subprocess.Popen(
-        [sys.executable, "-c", keep, sys.executable, "-c", program], stdin=subprocess.PIPE, process_group=0
-    )
-    assert keeper.stdin is not None
-    try:
-        eventually("the program runs", lambda: told.exists() and told.read_text())
-        if end == "SIGTERM":
-            os.killpg(keeper.pid, signal.SIGTERM)
-        else:
-            keeper.stdin.close()
-        keeper.wait(END_SECONDS)
-        assert not alive(int(told.read_text()))
-    finally:
-        keeper.kill()
-        keeper.wait()
-        keeper.stdin.close()

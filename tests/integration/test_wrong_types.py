@@ -8,7 +8,7 @@ import pytest
 from rig.child import wait_until
 from rig.drivers import DEFAULT_DRIVER, OperationError, driving
 from rig.log import failed_collectors, logged, of_queue, scrape, up
-from rig.planted import job_hash, plant
+from rig.specimen import job_hash, plant
 from rig.scrape import exporting, key
 from rig.servers import running
 
@@ -30,10 +30,10 @@ COUNTED = {
     "failed": "failed",
 }
 CONCERNED = {
-    "wait": ({"depth", "age", "limits"}, "LLEN"),
-    "paused": ({"depth", "age", "limits"}, "LLEN"),
-    "active": ({"depth", "age", "limits"}, "LLEN"),
-    "prioritized": ({"depth", "age", "limits"}, "ZCARD"),
+    "wait": ({"depth", "age"}, "LLEN"),
+    "paused": ({"depth", "age"}, "LLEN"),
+    "active": ({"depth", "age"}, "LLEN"),
+    "prioritized": ({"depth", "age"}, "ZCARD"),
     "delayed": ({"depth", "age"}, "ZCARD"),
     "waiting-children": ({"depth", "age"}, "ZCARD"),
     "completed": ({"depth", "throughput"}, "ZCARD"),
@@ -41,7 +41,7 @@ CONCERNED = {
     "id": ({"throughput"}, "GET"),
     "events": ({"throughput"}, "XINFO STREAM"),
     "limiter": ({"limits"}, "GET"),
-    "repeat": ({"schedulers", "limits"}, "ZCARD"),
+    "repeat": ({"schedulers"}, "ZCARD"),
 }
 """By key: the collectors that lack something when it is a job's hash, and a command that is refused."""
 
@@ -107,7 +107,7 @@ def test_a_job_named_as_a_key(exporter: Exporter, client: redis.Redis, suffix: s
     expected.pop(key("bullmq_queue_jobs", prefix="bull", queue="broken", state=COUNTED.get(suffix, "")), None)
     assert of_queue(seen, "broken") == expected
     assert failed_collectors(seen) == collectors
-    assert logged(exporter, "level=warning", "queue=bull:broken", f"{command} broken:{suffix}: WRONGTYPE")
+    assert logged(exporter, "level=warning", "queue=bull:broken", f"{command} bull:broken:{suffix}: WRONGTYPE")
     assert of_queue(scrape(exporter), "broken") == of_queue(before, "broken")
     assert logged(exporter, "a part is as it should be again", "queue=bull:broken")[-1] in exporter.child.log()[-2000:]
 
@@ -145,7 +145,7 @@ def test_a_string_where_a_hash_belongs(
     assert failed_collectors(seen) == collectors
     assert of_queue(seen, "well") == of_queue(before, "well")
     assert seen[key("bullmq_queue_read_success", prefix="bull", queue="broken")] == 0
-    assert logged(exporter, "level=warning", "queue=bull:broken", f"broken:{suffix}: WRONGTYPE")
+    assert logged(exporter, "level=warning", "queue=bull:broken", f"bull:broken:{suffix}: WRONGTYPE")
     assert failed_collectors(scrape(exporter)) == set()
 
 
@@ -190,7 +190,7 @@ def test_real_bullmq_wrecks_its_own_queue() -> None:
             assert key("bullmq_queue_jobs", prefix="bull", queue="wrecked", state="waiting") not in seen
             assert seen[key("bullmq_queue_jobs", prefix="bull", queue="well", state="waiting")] == 1
             assert {"depth", "age"} <= failed_collectors(seen)
-            assert logged(exporter, "queue=bull:wrecked", "LLEN wrecked:wait: WRONGTYPE")
+            assert logged(exporter, "queue=bull:wrecked", "LLEN bull:wrecked:wait: WRONGTYPE")
             client.delete("bull:wrecked:wait")
             driver.call("add", queue="wrecked", name="job")
             seen = scrape(exporter)

@@ -18,7 +18,7 @@ from rig.child import Child, RigTimeoutError
 from rig.programs import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rig.servers import Server
 
@@ -64,12 +64,14 @@ def version_of(name: str) -> Version:
 
 
 class Driver:
-    """One driver process on one server."""
+    """One driver process on one server; `env` adds variables, such as a clock of its own (libfaketime)."""
 
-    def __init__(self, name: str, server: Server, *, prefix: str = "bull") -> None:
+    def __init__(
+        self, name: str, server: Server, *, prefix: str = "bull", env: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
         self.version = version_of(name)
-        environment = {**os.environ, "QOBSERVE_REDIS_URL": server.url, "QOBSERVE_PREFIX": prefix}
+        environment = {**os.environ, "QOBSERVE_REDIS_URL": server.url, "QOBSERVE_PREFIX": prefix, **(env or {})}
         self.child = Child(_command(self.version), cwd=FOLDER, env=environment, piped=True)
         self._ids = itertools.count(1)
         self._answers: dict[int, Answer] = {}
@@ -135,9 +137,11 @@ class Driver:
 
 
 @contextlib.contextmanager
-def driving(name: str, server: Server, *, prefix: str = "bull") -> Iterator[Driver]:
+def driving(
+    name: str, server: Server, *, prefix: str = "bull", env: Mapping[str, str] | None = None
+) -> Iterator[Driver]:
     """A driver for the length of a `with` block; what it needs and is not there skips the test, or fails it in CI."""
-    driver = Driver(name, server, prefix=prefix)
+    driver = Driver(name, server, prefix=prefix, env=env)
     try:
         yield driver
     finally:

@@ -1,58 +1,80 @@
-"""A queue written key by key, as BullMQ 6 lays it out, with a job in every state: what damage is then done to."""
+"""Queues written key by key, in BullMQ's layouts: for states that take hours, or luck, to reach by running it."""
 
 from __future__ import annotations
 
+import itertools
+import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import redis
 
-VERSION = "bullmq:6.7.0"
-LEVEL = 1 << 32
-HOUR_MS = 3_600_000
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job's hash; moments are milliseconds ago, `opts` is as BullMQ stores it."""
+
+    age: int
+    opts: dict[str, object] = field(default_factory=dict)
+    ran: int | None = None
+    attempts: int = 0
+    attempts_field: str = "atm"
+
+    def fields(self, now_ms: int) -> dict[str, str]:
+        """The hash."""
+        fields = {
+            "name": "job",
+            "data": "{}",
+            "opts": json.dumps(self.opts),
+            "timestamp": str(now_ms - self.age),
+            "delay": "0",
+            "priority": str(self.opts.get("priority", 0)),
+        }
+        if self.ran is not None:
+            fields["processedOn"] = str(now_ms - self.ran)
+        if self.attempts:
+            fields[self.attempts_field] = str(self.attempts)
+        return fields
 
 
-def plant(client: redis.Redis, queue: str | bytes, *, prefix: str = "bull", version: str | None = VERSION) -> bytes:
-    """Write the queue, and tell its base key (with the colon at its end).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planted:
+    """A queue: `wait` from its head (the newest) to its tail (the next to run), levels in order of arrival."""
 
-    States: waiting 2, paused 1, prioritized 1, delayed 1, waiting-children 1, active 1, completed 1, failed 1.
-    """
-    base = b"%b:%b:" % (prefix.encode(), queue.encode() if isinstance(queue, str) else queue)
-    seconds, micros = client.time()
-    now_ms = seconds * 1000 + micros // 1000
-    with client.pipeline(transaction=True) as pipe:
-        pipe.hset(base + b"meta", mapping={"opts.maxLenEvents": 10_000, **({"version": version} if version else {})})
-        pipe.set(base + b"id", 9)
-        pipe.lpush(base + b"wait", 1, 2)
-        pipe.lpush(base + b"paused", 3)
-        pipe.lpush(base + b"active", 7)
-        pipe.set(base + b"7:lock", "token", px=HOUR_MS)
-        for suffix, member, score in (
-            (b"prioritized", 4, 3 * LEVEL + 1),
-            (b"delayed", 5, (now_ms + HOUR_MS) * 4096),
-            (b"waiting-children", 6, now_ms),
-            (b"completed", 8, now_ms),
-            (b"failed", 9, now_ms),
-            (b"repeat", "hourly", now_ms + HOUR_MS),
-        ):
-            pipe.zadd(base + suffix, {str(member): score})
-        for job in range(1, 10):
-            pipe.hset(base + b"%d" % job, mapping=job_hash(now_ms, processedOn=now_ms if job > 6 else None))
-        pipe.hset(base + b"metrics:completed", mapping={"count": 5})
-        pipe.hset(base + b"metrics:failed", mapping={"count": 6})
-        pipe.xadd(base + b"events", {"event": "waiting", "jobId": "2", "prev": ""})
-        pipe.execute()
-    return base
+    wait: list[Job] = field(default_factory=list)
+    levels: dict[int, list[Job]] = field(default_factory=dict)
+    active: list[Job] = field(default_factory=list)
+    paused_list: bool = False
+    paused: bool = False
+
+    def plant(self, client: redis.Redis, queue: str, *, prefix: str = "bull") -> None:
+        """Write it, in one transaction."""
+        now_ms = server_ms(client)
+        base = f"{prefix}:{queue}:"
+        ids = itertools.count(1)
+        with client.pipeline(transaction=True) as pipe:
+            pipe.hset(f"{base}meta", mapping={"opts.maxLenEvents": "10000", **({"paused": "1"} if self.paused else {})})
+
+            def put(job: Job) -> str:
+                name = str(next(ids))
+                pipe.hset(f"{base}{name}", mapping=job.fields(now_ms))  # type: ignore[arg-type]  # its stub wants a union
+                return name
+
+            for job in reversed(self.wait):
+                pipe.lpush(base + ("paused" if self.paused_list else "wait"), put(job))
+            for priority, jobs in self.levels.items():
+                for position, job in enumerate(jobs):
+                    pipe.zadd(f"{base}prioritized", {put(job): priority * 2**32 + position})
+            for job in reversed(self.active):
+                name = put(job)
+                pipe.lpush(f"{base}active", name)
+                pipe.set(f"{base}{name}:lock", "token", px=30_000)
+            pipe.set(f"{base}id", str(next(ids) - 1))
+            pipe.execute()
 
 
-def job_hash(now_ms: int, **fields: str | bytes | int | None) -> dict[str, str | bytes | int]:
-    """A job's fields; those that are given win, and None leaves one out."""
-    usual: dict[str, str | bytes | int | None] = {
-        "name": "job",
-        "data": "{}",
-        "opts": '{"attempts":0}',
-        "timestamp": now_ms,
-        "delay": 0,
-        "priority": 0,
-    }
-    return {name: value for name, value in (usual | fields).items() if value is not None}
+def server_ms(client: redis.Redis) -> int:
+    """The server's clock."""
+    seconds, micros = client.time()  # type: ignore[misc]  # its stub allows for asynchronous clients
+    return int(seconds) * 1000 + int(micros) // 1000

@@ -8,10 +8,12 @@ import pytest
 
 from rig.child import RigTimeoutError, wait_until
 from rig.drivers import DRIVERS, driving, version_of
-from rig.servers import running
+from rig.servers import DEFAULT_KIND, running
 
 if TYPE_CHECKING:
-    from rig.drivers import Json
+    from collections.abc import Callable, Iterator
+
+    from rig.drivers import Driver, Json
     from rig.servers import Server
 
 LACKING = {
@@ -29,36 +31,40 @@ def driver_name(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_a_driver_is_the_version_it_is_called(driver_name: str, server: Server) -> None:
-    with driving(driver_name, server) as driver:
-        about = driver.call("about")
+@pytest.fixture(scope="module", params=DRIVERS)
+def shared(request: pytest.FixtureRequest, servers: Callable[[str], Server]) -> Iterator[Driver]:
+    """One driver of each version for all tests that leave it as it was; each has a queue of its own."""
+    with driving(request.param, servers(DEFAULT_KIND)) as driver:
+        yield driver
 
-    assert (about["language"], about["version"]) == (driver.version.language, driver.version.number)
+
+def test_a_driver_is_the_version_it_is_called(shared: Driver) -> None:
+    about = shared.call("about")
+
+    assert (about["language"], about["version"]) == (shared.version.language, shared.version.number)
 
 
-def test_operations_that_a_version_lacks(driver_name: str, server: Server) -> None:
+def test_operations_that_a_version_lacks(shared: Driver) -> None:
     requests: dict[str, dict[str, Json]] = {
         "rateLimit": {"ms": 10},
         "setGlobalConcurrency": {"concurrency": 2},
         "setGlobalRateLimit": {"max": 2, "duration": 1000},
         "metrics": {},
     }
-    with driving(driver_name, server) as driver:
-        answers = {op: driver.wait(driver.send(op, queue="q", **fields)) for op, fields in requests.items()}
+    answers = {op: shared.wait(shared.send(op, queue="limits", **fields)) for op, fields in requests.items()}
     lacking = {op for op, answer in answers.items() if answer.get("error") == "unsupported"}
 
     assert {op for op, answer in answers.items() if answer["type"] != "ok"} == lacking
-    assert lacking == LACKING[driver_name]
+    assert lacking == LACKING[shared.name]
 
 
-def test_what_is_refused_fails(driver_name: str, server: Server) -> None:
-    with driving(driver_name, server) as driver:
-        job = driver.call("add", queue="q", name="job")["jobId"]
-        refused = [
-            driver.wait(driver.send("retry", queue="q", jobId=job)),
-            driver.wait(driver.send("promote", queue="q", jobId="nobody")),
-            driver.wait(driver.send("no such thing")),
-        ]
+def test_what_is_refused_fails(shared: Driver) -> None:
+    job = shared.call("add", queue="refused", name="job")["jobId"]
+    refused = [
+        shared.wait(shared.send("retry", queue="refused", jobId=job)),
+        shared.wait(shared.send("promote", queue="refused", jobId="nobody")),
+        shared.wait(shared.send("no such thing")),
+    ]
 
     assert [answer["type"] for answer in refused] == ["fail", "fail", "fail"]
     assert [bool(answer["error"]) for answer in refused] == [True, True, True]
@@ -120,13 +126,13 @@ def test_names_are_taken_apart() -> None:
     ]
 
 
-def test_a_job_can_put_itself_off_and_fail_a_number_of_times(driver_name: str, server: Server) -> None:
+def test_a_job_can_put_itself_off_and_fail_a_number_of_times(shared: Driver) -> None:
     script: Json = {"later": {"delay": 60_000}, "twice": {"fail": 2, "result": 7}}
-    with driving(driver_name, server) as driver:
-        driver.call("work", queue="q", worker="w", script=script, concurrency=2)
-        jobs = [driver.call("add", queue="q", name=name, opts={"attempts": 3})["jobId"] for name in ("later", "twice")]
+    shared.call("work", queue="script", worker="w", script=script, concurrency=2)
+    jobs = [shared.call("add", queue="script", name=name, opts={"attempts": 3})["jobId"] for name in ("later", "twice")]
 
-        def states() -> list[Json]:
-            return [driver.call("getJobState", queue="q", jobId=job)["state"] for job in jobs]
+    def states() -> list[Json]:
+        return [shared.call("getJobState", queue="script", jobId=job)["state"] for job in jobs]
 
-        wait_until(lambda: states() == ["delayed", "completed"], "one job to be put off and the other to end well")
+    wait_until(lambda: states() == ["delayed", "completed"], "one job to be put off and the other to end well")
+    shared.call("stopWorker", worker="w")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -183,3 +184,14 @@ def test_a_child_that_ignores_sigterm_is_killed_and_named() -> None:
     with pytest.raises(RigTimeoutError, match=r"sh ignored SIGTERM for 0\.3 s"):
         child.terminate(timeout=0.3)
     assert not child.running
+
+
+@pytest.mark.parametrize("kind", programs.KINDS)
+def test_a_port_that_is_taken_is_named_as_the_reason(kind: str) -> None:
+    programs.program(kind)
+    server = Server(kind, ServerOptions())
+    try:
+        with socket.create_server(("127.0.0.1", server.port)), pytest.raises(RigTimeoutError, match="in use"):
+            server.start()
+    finally:
+        server.close()

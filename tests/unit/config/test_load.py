@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qobserve.config import Settings, Slo, TargetSettings, load_settings
+from qobserve.config import Settings, Slo, TargetSettings
+from qobserve.config.load import load_settings
 from qobserve.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ slo: {objective: 2, queues: {"mail*": {wait: soon}}}
             'config.yml: targets.eu.redis.url: "http" is not a scheme that is supported: '
             "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
         ),
-        "targets.us: its address is missing, set redis.url below it",
+        "config.yml: targets.us: its address is missing, set redis.url below it",
         (
             'config.yml: slo.queues."mail*".wait: "soon" is not a duration: '
             "write 10s, 500ms, 2m, 1h or a number of seconds"
@@ -196,8 +197,8 @@ collector: {schedulers: {limit: 3}}
 def test_a_target_needs_a_name_of_its_own(yaml_file: Callable[[str], list[str]]) -> None:
     words = yaml_file('targets: {default: {redis: {url: "redis://a"}}, "a b": {redis: {url: "redis://a"}}}')
     assert problems([*words, "--redis.url=redis://x"]) == [
-        'targets.default: the settings under "redis" already are the target of this name',
-        "targets.a b: a name of up to 64 letters, digits and _.- is expected",
+        'config.yml: targets.default: the settings under "redis" already are the target of this name',
+        "config.yml: targets.a b: a name of up to 64 letters, digits and _.- is expected",
     ]
 
 

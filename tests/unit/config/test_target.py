@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qobserve.config import load_settings
+from qobserve.config.load import load_settings
 from qobserve.errors import SettingsError
 
 if TYPE_CHECKING:

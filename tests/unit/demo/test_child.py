@@ -6,12 +6,16 @@ import asyncio
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from qobserve.demo import child as module
 from qobserve.demo.child import Child
 from qobserve.errors import QobserveError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 async def says_up(child: Child) -> bool:
@@ -38,6 +42,15 @@ async def test_a_child_runs_in_a_group_of_its_own_and_ends_with_its_block() -> N
         assert child.owns(pid)
         assert not child.owns(os.getpid())
     assert not alive(pid)
+
+
+async def test_a_child_is_asked_to_end_before_it_is_killed(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    code = f"import pathlib, signal, sys, time; told = pathlib.Path({str(told)!r})\n"
+    code += "signal.signal(15, lambda *_: sys.exit(told.touch())); print('up'); time.sleep(60)"
+    async with python(code) as child:
+        await child.until(lambda: says_up(child), within=20)
+    assert told.exists()
 
 
 async def test_a_child_that_will_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

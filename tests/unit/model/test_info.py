@@ -10,8 +10,8 @@ from qobserve.model.snapshot import RedisFacts
 REDIS = (
     b"# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nexecutable:/usr/bin/redis-server: old\r\n"
     b"config_file:\r\n\r\n# Clients\r\nconnected_clients:9\r\n\r\n# Memory\r\nused_memory:768\r\nmaxmemory:1024\r\n"
-    b"maxmemory_policy:noeviction\r\n\r\n# Persistence\r\nloading:0\r\naof_enabled:1\r\n\r\n# Stats\r\nevicted_keys:3\r\n"
-    b"\r\n# Replication\r\nrole:master\r\n"
+    b"maxmemory_policy:noeviction\r\n\r\n# Persistence\r\nloading:0\r\naof_enabled:1\r\n\r\n# Stats\r\n"
+    b"evicted_keys:3\r\n\r\n# Replication\r\nrole:master\r\n"
 )
 VALKEY = b"redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2\r\nserver_mode:cluster\r\nrole:slave\r\n"
 DRAGONFLY = b"redis_version:7.4.0\r\ndragonfly_version:df-v1.25.1\r\nredis_mode:standalone\r\n"

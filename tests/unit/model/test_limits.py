@@ -47,6 +47,8 @@ def test_for_how_long_no_job_is_taken(
     assert rate_limited_ms(counter, ttl, maximum, jobs) == expected
 
 
-@pytest.mark.parametrize(("field", "limit"), [(b"5", 5), (None, None), (b"five", None), (NOPERM, None)])
+@pytest.mark.parametrize(
+    ("field", "limit"), [(b"5", 5), (b"0", 0), (b"-1", 0), (None, None), (b"five", None), (NOPERM, None)]
+)
 def test_the_global_concurrency(field: Reply, limit: int | None) -> None:
     assert concurrency_limit(field) == limit

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qobserve.model.reply import Fault, strings, whole
+from qobserve.model.reply import Fault, natural, strings, whole
 
 if TYPE_CHECKING:
     from qobserve.model.reply import Reply
@@ -35,6 +35,14 @@ WRONGTYPE = Fault("WRONGTYPE Operation against a key holding the wrong kind of v
 )
 def test_a_whole_number_or_nothing(reply: Reply, number: int | None) -> None:
     assert whole(reply) == number
+
+
+@pytest.mark.parametrize(
+    ("reply", "number"),
+    [(b"0", 0), (3, 3), (-1, None), (b"-1", None), (b"junk", None), (None, None), (WRONGTYPE, None)],
+)
+def test_there_are_never_fewer_than_none(reply: Reply, number: int | None) -> None:
+    assert natural(reply) == number
 
 
 @pytest.mark.parametrize(

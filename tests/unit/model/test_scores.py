@@ -90,6 +90,16 @@ def test_plain_milliseconds(score: bytes | float, moment: int) -> None:
     assert milliseconds(score) == moment
 
 
+@pytest.mark.parametrize("decode", [due_ms, milliseconds])
+@pytest.mark.parametrize("score", [b"-1", b"-4096", b"1e300", b"35389440000000008192", -math.inf])
+def test_what_was_never_a_moment_is_nothing(decode: type, score: bytes | float) -> None:
+    last = 8_640_000_000_000_000  # of JavaScript's clock
+
+    assert decode(score) is None
+    assert (milliseconds(float(last)), milliseconds(float(last + 2))) == (last, None)
+    assert (due_ms(float(last * 4096)), due_ms(float((last + 2) * 4096))) == (last, None)
+
+
 @pytest.mark.parametrize("decode", [due_ms, level, milliseconds])
 @pytest.mark.parametrize("score", [b"inf", b"-inf", b"nan", b"", b"junk", b"\xff", math.inf, -math.inf, math.nan])
 def test_what_is_no_finite_number_is_nothing(decode: type, score: bytes | float) -> None:

@@ -1,0 +1,86 @@
+"""The first round trip: what each queue answered, and the levels of priority sets that have outgrown the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from qobserve.model.reading import Answers
+from qobserve.model.reply import Fault
+from qobserve.reader.budget import MOST_LEVELS
+from qobserve.reader.levels import is_deep, probed, to_follow, window_levels
+from qobserve.reader.questions import QUESTIONS, level_probe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from qobserve.model.keys import QueueId
+    from qobserve.model.reply import Reply
+    from qobserve.reader.connection import Link
+    from qobserve.reader.memory import QueueMemory
+
+
+@dataclass(slots=True)
+class FirstLook:
+    """A queue after the first round trip; its replies stay as they came where they are the same as last time.
+
+    Attributes:
+        raw: Replies to all questions, then to the probes for the levels known from before.
+        further: Replies to probes for levels that were not known.
+    """
+
+    queue: QueueId
+    memory: QueueMemory
+    raw: Sequence[Reply]
+    further: list[Reply] = field(default_factory=list)
+
+    @property
+    def answers(self) -> Answers:
+        """The replies to the questions, by name."""
+        return Answers._make(self.raw[: len(QUESTIONS)])
+
+    @property
+    def heads(self) -> dict[int, bytes]:
+        """First jobs of the levels beyond the window, by level."""
+        return probed(self._probes())
+
+    @property
+    def refused(self) -> Fault | None:
+        """What was said in place of the first job of a level, if that was refused."""
+        return next((reply for reply in self._probes() if isinstance(reply, Fault)), None)
+
+    def is_unchanged(self) -> bool:
+        """Whether everything is as it was last time."""
+        return self.raw == self.memory.unchanged.raw and not self.further
+
+    def _probes(self) -> Sequence[Reply]:
+        return [*self.raw[len(QUESTIONS) :], *self.further]
+
+
+def deal(replies: Sequence[Reply], memories: Mapping[QueueId, QueueMemory]) -> Iterator[FirstLook]:
+    """Deal the replies out to the queues, in the order of the questions."""
+    start = 0
+    for queue, memory in memories.items():
+        stop = start + len(QUESTIONS) + len(memory.levels)
+        yield FirstLook(queue, memory, replies[start:stop])
+        start = stop
+
+
+async def find_levels(link: Link, looks: Sequence[FirstLook]) -> None:
+    """Visit the levels of sets that have just outgrown the window, one further level of each in a round trip."""
+    new = [look for look in looks if not look.memory.levels and not look.is_unchanged()]
+    frontier = [(look, max(window_levels(look.answers))) for look in new if is_deep(look.answers)]
+    for look, _ in frontier:
+        look.memory.levels = to_follow(window_levels(look.answers))
+    for _ in range(MOST_LEVELS):
+        if not frontier:
+            return
+        probes = b"".join(level_probe(look.queue, level) for look, level in frontier)
+        replies = await link.exchange(probes, len(frontier))
+        reached: list[tuple[FirstLook, int]] = []
+        for (look, _), reply in zip(frontier, replies, strict=True):
+            look.further.append(reply)
+            found = probed([reply])
+            look.memory.levels = to_follow([*look.memory.levels, *found])
+            reached += [(look, level) for level in found]
+        frontier = reached

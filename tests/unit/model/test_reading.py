@@ -1,0 +1,243 @@
+"""From the answers about a queue to its snapshot: all of it, none of it, and the layouts in between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from qobserve.model.events import StreamFacts
+from qobserve.model.job import ReadyAt
+from qobserve.model.keys import QueueId
+from qobserve.model.reading import Answers, Details, Meta, is_bullmq, meta_of, queue_snapshot
+from qobserve.model.reply import Fault
+from qobserve.model.snapshot import Groups, Problem, QueueSnapshot, Scheduler, Workers
+from qobserve.model.states import State
+
+if TYPE_CHECKING:
+    from qobserve.model.reply import Reply
+
+QUEUE = QueueId(b"bull", b"orders")
+WRONGTYPE = Fault("WRONGTYPE Operation against a key holding the wrong kind of value")
+NOTHING = Answers(*[None] * len(Answers._fields))
+REFUSED = Answers(*[WRONGTYPE] * len(Answers._fields))
+FULL = Answers(
+    wait_length=3,
+    wait_tail=[b"3", b"2", b"1"],
+    wait_head=b"3",
+    paused_length=1,
+    paused_tail=[b"4"],
+    paused_head=b"4",
+    active_length=2,
+    active_tail=[b"6", b"5"],
+    prioritized_length=1,
+    prioritized_first=[b"7", b"12884901890"],
+    delayed_length=2,
+    delayed_first=[b"8", b"7356560560177153"],
+    children_length=1,
+    children_first=[b"9", b"1796035290001"],
+    completed_length=20,
+    completed_last=[b"10", b"1796035290002"],
+    failed_length=30,
+    failed_first=[b"11", b"1796035290003"],
+    failed_last=[b"12", b"1796035290004"],
+    meta=[b"10000", b"bullmq:5.81.5", b"1", b"4", b"100", b"1000"],
+    id=b"13",
+    completed_count=b"40",
+    failed_count=b"50",
+    events=[b"length", 7],
+    limiter=b"100",
+    limiter_ttl=750,
+    schedulers_length=3,
+    schedulers_first=[b"nightly", b"1796035300000", b"\xff", b"1796035400000", b"odd", b"nan"],
+)
+STREAM = StreamFacts(added=32001, retained=10019, last_ms=1796035293012)
+DETAILS = Details(
+    waiting_since=ReadyAt(ms=1796035280000, source="event", exact=True),
+    prioritized_since=ReadyAt(ms=1796035270000, source="hash", exact=False),
+    active_since_ms=1796035260000,
+    unlocked=1,
+    data_bytes=512,
+    workers=Workers(count=2, evidence="connections"),
+    groups=Groups(free=1, limited=2, maxed=3, paused=4),
+    layout="5",
+    problems=(Problem(part="age", queue=QUEUE, what="..."),),
+)
+SNAPSHOT = QueueSnapshot(
+    queue=QUEUE,
+    jobs={
+        State.WAITING: 3,
+        State.PAUSED: 1,
+        State.PRIORITIZED: 1,
+        State.DELAYED: 2,
+        State.WAITING_CHILDREN: 1,
+        State.ACTIVE: 2,
+        State.COMPLETED: 20,
+        State.FAILED: 30,
+    },
+    paused=True,
+    waiting_since=DETAILS.waiting_since,
+    prioritized_since=DETAILS.prioritized_since,
+    active_since_ms=1796035260000,
+    waiting_children_since_ms=1796035290001,
+    failed_since_ms=1796035290003,
+    due_ms=1796035293012,
+    last_completed_ms=1796035290002,
+    last_failed_ms=1796035290004,
+    workers=DETAILS.workers,
+    unlocked=1,
+    concurrency_limit=4,
+    rate_limited_ms=750,
+    scheduler_count=3,
+    schedulers=(Scheduler(id="nightly", next_ms=1796035300000), Scheduler(id="\\xff", next_ms=1796035400000)),
+    add_attempts=13,
+    events_added=32001,
+    events_retained=10019,
+    events_limit=10000,
+    last_event_ms=1796035293012,
+    completed=40,
+    failed=50,
+    data_bytes=512,
+    library="bullmq",
+    version="5.81.5",
+    layout="5",
+    groups=DETAILS.groups,
+    problems=DETAILS.problems,
+)
+
+
+def snapshot(answers: Answers) -> QueueSnapshot:
+    return queue_snapshot(QUEUE, answers, None, Details())
+
+
+def test_all_answers() -> None:
+    assert queue_snapshot(QUEUE, FULL, STREAM, DETAILS) == SNAPSHOT
+
+
+def test_a_queue_of_which_every_question_was_refused_tells_nothing() -> None:
+    assert snapshot(REFUSED) == QueueSnapshot(queue=QUEUE, jobs={})
+
+
+def test_where_no_key_exists_only_the_adds_are_known_to_be_none() -> None:
+    assert snapshot(NOTHING) == QueueSnapshot(queue=QUEUE, jobs={}, add_attempts=0, rate_limited_ms=0)
+
+
+@pytest.mark.parametrize("field", ["wait_length", "delayed_length", "active_length", "failed_length"])
+def test_one_refused_count_leaves_the_others(field: str) -> None:
+    states = {
+        "wait_length": State.WAITING,
+        "delayed_length": State.DELAYED,
+        "active_length": State.ACTIVE,
+        "failed_length": State.FAILED,
+    }
+    jobs = snapshot(FULL._replace(**{field: WRONGTYPE})).jobs
+
+    assert jobs == {state: count for state, count in SNAPSHOT.jobs.items() if state != states[field]}
+
+
+@pytest.mark.parametrize(
+    ("length", "tail", "head", "waiting"),
+    [
+        pytest.param(0, [], None, 0, id="empty"),
+        pytest.param(1, [b"0:1796035863156"], b"0:1796035863156", 0, id="one delayed job wakes a worker"),
+        pytest.param(1, [b"0:0"], b"0:0", 0, id="one prioritized job wakes a worker"),
+        pytest.param(3, [b"2", b"1", b"0:0"], b"2", 2, id="at the tail"),
+        pytest.param(3, [b"0:0", b"2", b"1"], b"0:0", 2, id="at the head, within the window"),
+        pytest.param(9, [b"2", b"1"], b"0:1796035863156", 8, id="at the head, beyond the window"),
+        pytest.param(9, [b"2", b"0:0"], b"0:1796035863156", 7, id="at both ends"),
+        pytest.param(2, [b"0", b"10:0"], b"0", 2, id="ids that only look like it"),
+        pytest.param(0, [b"0:0"], b"0:0", 0, id="gone between two commands"),
+    ],
+)
+def test_fake_ids_of_3_x_and_4_x_are_no_jobs(length: int, tail: list[Reply], head: Reply, waiting: int) -> None:
+    of_wait = FULL._replace(wait_length=length, wait_tail=tail, wait_head=head)
+    of_paused = FULL._replace(paused_length=length, paused_tail=tail, paused_head=head)
+
+    assert snapshot(of_wait).jobs[State.WAITING] == waiting
+    assert snapshot(of_paused).jobs[State.PAUSED] == waiting
+
+
+def test_a_fake_id_may_be_active_for_a_moment() -> None:
+    assert snapshot(FULL._replace(active_tail=[b"5", b"0:0"])).jobs[State.ACTIVE] == 1
+
+
+@pytest.mark.parametrize(
+    ("meta", "paused"),
+    [
+        ([b"10000", None, b"1", None, None, None], True),
+        ([b"10000", None, None, None, None, None], False),
+        ([None] * 6, False),
+        (WRONGTYPE, None),
+    ],
+)
+def test_paused_is_a_field_that_is_there_or_not(meta: Reply, paused: bool | None) -> None:  # noqa: FBT001 - a parameter of the test
+    assert snapshot(FULL._replace(meta=meta)).paused is paused
+
+
+@pytest.mark.parametrize(
+    ("version", "library", "number"),
+    [
+        (b"bullmq:6.7.0", "bullmq", "6.7.0"),
+        (b"bullmq-pro:7.48.0", "bullmq-pro", "7.48.0"),
+        (None, "bullmq", ""),
+        (b"\xff:1", "\\xff", "1"),
+    ],
+)
+def test_library_and_version(version: Reply, library: str, number: str) -> None:
+    seen = snapshot(FULL._replace(meta=[b"10000", version, None, None, None, None]))
+
+    assert (seen.library, seen.version) == (library, number)
+
+
+def test_two_schedulers_that_read_the_same_are_one() -> None:
+    both = FULL._replace(schedulers_first=[b"\xff", b"1796035300000", b"\\xff", b"1796035400000"])
+
+    assert snapshot(both).schedulers == (Scheduler(id="\\xff", next_ms=1796035300000),)
+
+
+def test_counters_that_are_no_counts_are_absent() -> None:
+    junk = FULL._replace(id=b"many", completed_count=b"-1", failed_count=b"1.5")
+    seen = snapshot(junk)
+
+    assert (seen.add_attempts, seen.completed, seen.failed) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "score", [b"junk", b"nan", b"inf", None, WRONGTYPE], ids=["junk", "nan", "inf", "none", "fault"]
+)
+def test_a_score_that_is_none_says_nothing(score: Reply) -> None:
+    seen = snapshot(FULL._replace(delayed_first=[b"8", score], failed_first=[b"8", score], children_first=score))
+
+    assert (seen.due_ms, seen.failed_since_ms, seen.waiting_children_since_ms) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("answers", "bullmq"),
+    [
+        pytest.param(FULL, True, id="all"),
+        pytest.param(NOTHING, False, id="nothing"),
+        pytest.param(REFUSED, False, id="refused"),
+        pytest.param(NOTHING._replace(meta=[b"10000", *[None] * 5]), True, id="trim length"),
+        pytest.param(NOTHING._replace(meta=[None, b"bullmq:6.7.0", *[None] * 4]), True, id="version"),
+        pytest.param(NOTHING._replace(events=[b"length", 0]), True, id="stream"),
+        pytest.param(
+            NOTHING._replace(id=b"7", wait_length=3, meta=[None, None, b"1", None, None, None]), False, id="bull"
+        ),
+        pytest.param(NOTHING._replace(id=b"7", events=Fault("ERR no such key")), False, id="no stream"),
+    ],
+)
+def test_queues_of_the_old_bull_are_told_apart(answers: Answers, bullmq: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    assert is_bullmq(answers) is bullmq
+
+
+def test_meta_by_name() -> None:
+    assert meta_of(FULL) == Meta(
+        events_limit=b"10000",
+        version=b"bullmq:5.81.5",
+        paused=b"1",
+        concurrency=b"4",
+        limit_max=b"100",
+        limit_duration=b"1000",
+    )
+    assert meta_of(REFUSED) == Meta()
+    assert meta_of(NOTHING._replace(meta=[b"10000"])) == Meta()
