@@ -74,7 +74,7 @@ async def read(reader: Reader, queues: int) -> float:
 
 
 class Exporter:
-    """A running `qobserve exporter` and a client that keeps its connection, as Prometheus does."""
+    """A running `qobserve exporter` and a client that connects anew for each scrape: it comes too seldom to be kept."""
 
     def __init__(self, child: Child, url: str) -> None:
         self.child = child
@@ -92,6 +92,7 @@ class Exporter:
         response = self._client.getresponse()
         body = response.read()
         seconds = time.perf_counter() - began
+        self._client.close()
         self.texts[way] = _weighed(response, body)
         return seconds
 

@@ -69,7 +69,7 @@ async def measure(options: Options) -> Report:
         _say(f"measuring {len(contenders)} ways in turns")
         figures = await rounds(contenders, repeats=options.repeats, warmup=1)
         _say("measuring scrapes beside a search for queues")
-        found = delays(big.server, repeats=2 * options.repeats)
+        found = delays(big.server, repeats=3 * options.repeats)
         rows = [
             *(Row.of(contender, measured) for contender, measured in zip(contenders, figures, strict=True)),
             Row(kind="resting", jobs=big.jobs, name="our scrape, no search for queues", figures=found.resting),

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Answers
 
-_ALSO_WANT = {b"meta": ("limits",)}
-"""Further collectors that a question is asked for: whether a queue is paused, and its limits, are in `meta`."""
+_ALSO_WANT = {b"meta": ("limits", "throughput")}
+"""Further collectors that a question is asked for: `meta` tells whether a queue is paused, and its limits."""
 
 
 def queue_problems(queue: QueueId, answers: Answers, level_refused: Fault | None) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Queue names that try every parser on their way: the exposition stays whole, and Prometheus stores each under its name."""
+"""Queue names that try every parser: the exposition stays whole, and Prometheus stores each under its name."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 CONTROL = [f"control {chr(code)} character" for code in (*range(32), 127, 0x85, 0x9B)]
 TEXTS = [
-    *CONTROL, 'a"b', '"', "\\", "\\\\", "\\n", '\\"', "a\nb", "{", "}", "a{b}c", "a,b", ",", 'le="0.5"', '",le="+Inf', "# HELP x y",
-    "# EOF", "a b", " ", "  ", "\u00a0", "\u200b", "\u2028", "\u202eabc", "مرحبا", "שלום", "😀", "日本", "a=b", "*", "?", "[a]",
+    *CONTROL, 'a"b', '"', "\\", "\\\\", "\\n", '\\"', "a\nb", "{", "}", "a{b}c", "a,b", ",", 'le="0.5"', '",le="+Inf',
+    "# HELP x y",
+    "# EOF", "a b", " ", "  ", "\u00a0", "\u200b", "\u2028", "\u202eabc", "مرحبا", "שלום", "😀", "日本", "a=b",
+    "*", "?", "[a]",
     "q" * 10_000, "\ufffd", "\ufeff", "\uffff", "NaN", "'", "%s", "$(x)", "<script>", "é", "e\u0301",
 ]  # fmt: skip
 BYTES = {b"\xff": r"\xff", b"\xfe": r"\xfe", b"a\xffb": r"a\xffb", b"\xed\xa0\x80": r"\xed\xa0\x80", b"\xc3": r"\xc3"}
@@ -90,8 +92,7 @@ def prometheus(exporter: Exporter, folder: Path) -> Iterator[Callable[[str], dic
     target = exporter.url.removeprefix("http://")
     config = folder / "prometheus.yml"
     config.write_text(
-        "scrape_configs: [{job_name: qobserve, scrape_interval: 1s, "
-        f"static_configs: [{{targets: ['{target}']}}]}}]\n",
+        f"scrape_configs: [{{job_name: qobserve, scrape_interval: 1s, static_configs: [{{targets: ['{target}']}}]}}]\n",
         encoding="utf-8",
     )
     address = f"127.0.0.1:{free_port()}"

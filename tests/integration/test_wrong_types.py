@@ -1,4 +1,4 @@
-"""A key of the wrong type, such as a job that is called `wait`, costs its own queue that part, and no other queue anything."""
+"""A key of the wrong type, such as a job called `wait`, costs its own queue that part, and no other queue anything."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from rig.child import wait_until
 from rig.drivers import DEFAULT_DRIVER, OperationError, driving
 from rig.log import failed_collectors, logged, of_queue, scrape, up
-from rig.specimen import job_hash, plant
 from rig.scrape import exporting, key
 from rig.servers import running
+from rig.specimen import job_hash, plant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,17 @@ CONCERNED = {
 }
 """By key: the collectors that lack something when it is a job's hash, and a command that is refused."""
 
-HARMLESS = ("meta", "pc", "marker", "priority", "stalled", "stalled-check", "metrics:completed", "metrics:failed", "delay")
+HARMLESS = (
+    "meta",
+    "pc",
+    "marker",
+    "priority",
+    "stalled",
+    "stalled-check",
+    "metrics:completed",
+    "metrics:failed",
+    "delay",
+)
 """Keys that are a hash anyway, or that nothing is read from where the version is known."""
 
 
@@ -126,7 +136,7 @@ def test_a_job_named_as_a_key_that_does_no_harm(exporter: Exporter, client: redi
 @pytest.mark.parametrize(
     ("suffix", "collectors"),
     [
-        ("meta", {"info", "limits"}),
+        ("meta", {"info", "limits", "throughput"}),
         ("metrics:completed", {"throughput"}),
         ("metrics:failed", {"throughput"}),
         ("2", {"age", "payload"}),
