@@ -53,6 +53,15 @@ def build(server: Server, *, queues: int, jobs: int) -> int:
     return held
 
 
+def stir(server: Server, queues: int) -> None:
+    """Let every queue look different: its next job becomes its last one."""
+    with server.client(socket_timeout=60) as client, client.pipeline(transaction=False) as pipe:
+        for index in range(queues):
+            wait = f"bull:{queue_name(index)}:wait"
+            pipe.lmove(wait, wait, "RIGHT", "LEFT")
+        pipe.execute()
+
+
 def _make_template(server: Server, counts: dict[str, int]) -> None:
     node = shutil.which("node")
     if node is None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from contenders import exporter, own, read, reading
-from dataset import SERVER_CONFIG, build, queue_name
+from dataset import SERVER_CONFIG, build, queue_name, stir
 from discovery import delays
 from floor import Floor, record
 from report import Report, Row
@@ -63,21 +63,39 @@ async def measure(options: Options) -> Report:
         floor = Floor(big.server.port, trips)
         stack.callback(floor.close)
         node = stack.enter_context(own(big.server, options.queues))
-        contenders = [_floor(big, floor, trips), *_ours(big, options.queues, len(trips)), *_theirs(big, node)]
+        least, ours, theirs = _floor(big, floor, trips), _ours(big, options.queues, len(trips)), _theirs(big, node)
+        still = [least, *ours, *theirs]
         for size in sizes[1:]:
-            contenders += _ours(size, options.queues, len(trips))
-        _say(f"measuring {len(contenders)} ways in turns")
-        figures = await rounds(contenders, repeats=options.repeats, warmup=1)
-        _say("measuring scrapes beside a search for queues")
+            still += _ours(size, options.queues, len(trips))
+        rows = await _rows(still, options)
+        rows += await _rows([least, *_stirred(ours, options.queues), *theirs[:1]], options)
         found = delays(big.server, repeats=3 * options.repeats)
-        rows = [
-            *(Row.of(contender, measured) for contender, measured in zip(contenders, figures, strict=True)),
+        rows += [
             Row(kind="resting", jobs=big.jobs, name="our scrape, no search for queues", figures=found.resting),
             Row(kind="searching", jobs=big.jobs, name="our scrape, search without a pause", figures=found.searching),
         ]
         title = f"{options.queues:,} queues, {options.queues * options.jobs:,} jobs, {options.kind}"
         facts = {**_memory(big), "SCAN calls beside scrapes": float(found.scans)}
         return Report(title=title, rows=rows, facts=facts, targets=targets(rows))
+
+
+async def _rows(contenders: Sequence[Contender], options: Options) -> list[Row]:
+    _say(f"measuring {len(contenders)} ways in turns")
+    figures = await rounds(contenders, repeats=options.repeats, warmup=1)
+    return [Row.of(contender, measured) for contender, measured in zip(contenders, figures, strict=True)]
+
+
+def _stirred(contenders: Sequence[Contender], queues: int) -> list[Contender]:
+    """The same where every queue has changed since the last go, so that nothing remembered of it saves work."""
+    return [
+        replace(
+            each,
+            kind=f"stirred {each.kind}",
+            name=f"{each.name}, all changed",
+            before=partial(stir, each.server, queues),
+        )
+        for each in contenders
+    ]
 
 
 async def _opened(stack: contextlib.AsyncExitStack, options: Options, jobs: int) -> Size:

@@ -93,4 +93,5 @@ class Report:
         wide = max(len(target.name) for target in self.targets)
         for target in self.targets:
             bound = f"{'>=' if target.least else '<='} {target.limit:g}"
-            yield f"{target.name:{wide}} {target.value:7.2f}  {bound:8} {'ok' if target.met else 'MISSED'}"
+            calm = "" if target.calm is None else f" (between the quickest: {target.calm:.2f})"
+            yield f"{target.name:{wide}} {target.value:7.2f}  {bound:8} {'ok' if target.met else 'MISSED'}{calm}"

@@ -27,6 +27,7 @@ class Contender:
         jobs: How many jobs each queue holds that it reads.
         server: The server that it reads.
         go: Does it once, and tells how many seconds that took.
+        before: Done before each go, and neither timed nor counted.
         trips: Round trips that it needs; None where they overlap.
         weigh: Bytes that it moved and series that it printed when it last went; None for what it does not do.
     """
@@ -36,6 +37,7 @@ class Contender:
     jobs: int
     server: Server
     go: Go
+    before: Callable[[], None] = lambda: None
     trips: int | None = None
     weigh: Callable[[], tuple[int | None, int | None]] = lambda: (None, None)
 
@@ -101,6 +103,7 @@ async def rounds(contenders: Sequence[Contender], *, repeats: int, warmup: int) 
 
 
 async def _observed(contender: Contender) -> tuple[float, int, int]:
+    contender.before()
     with contender.server.client() as client:
         client.config_resetstat()
         seconds = await contender.go()

@@ -82,10 +82,6 @@ def run(words: list[str]) -> int:
         return _INTERRUPTED
     except QobserveError as exc:
         return _fail(exc)
-    except BrokenPipeError:
-        # Whoever read our output has enough; what is still buffered must not fail at the exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FAIL
     except Exception as exc:  # noqa: BLE001 - the outermost place: whatever comes up here is a defect of the program
         hint = (
             traceback.format_exc()

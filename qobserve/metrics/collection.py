@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,7 +56,9 @@ def collect(
             unread.add(collector.name)
         samples += collected
         succeeded[collector.name] = snapshot.trouble is None and collector.name not in unread
-    left_out = Counter(dropped_before) + Counter(_left_out(snapshot, collisions))
+    left_out = {
+        reason: dropped_before.get(reason, 0) + count for reason, count in _left_out(snapshot, collisions).items()
+    }
     return Collected((*scrape_samples(snapshot, succeeded, left_out), *samples), left_out)
 
 

@@ -74,10 +74,14 @@ class DetailPlan:
         )
         self.commands = b"".join(command for section in self._sections for command in section)
         self.expected = sum(map(len, self._sections))
+        self._last_hashes: Sequence[Reply] = ()
+        self._last_ages: Ages | None = None
 
-    def is_current(self) -> bool:
-        """Whether the same first answers would lead to this plan again."""
-        witness = self._memory.witness
+    def is_current(self, memory: QueueMemory) -> bool:
+        """Whether the same first answers would lead to this plan again, with what is remembered of the queue now."""
+        if memory is not self._memory:
+            return False
+        witness = memory.witness
         return self._settled_levels and self._ages.settled and (witness is None or witness[0] in self._ages.jobs)
 
     def tail_command(self, events: EventBudget) -> list[bytes]:
@@ -108,11 +112,11 @@ class DetailPlan:
         )
 
     def _read_ages(self, hashes: Sequence[Reply], tail: Reply, now_ms: int) -> Ages:
-        unchanged = self._memory.unchanged
-        if tail is None and unchanged.ages is not None and unchanged.plan is self and unchanged.hashes == hashes:
-            return unchanged.ages
+        """The ages; the same hashes as last time come to the same."""
+        if tail is None and self._last_ages is not None and self._last_hashes == hashes:
+            return self._last_ages
         ages, lasting = self._ages.read(hashes, tail, now_ms)
-        unchanged.hashes, unchanged.ages = hashes, ages if lasting else None
+        self._last_hashes, self._last_ages = hashes, ages if lasting else None
         return ages
 
     def _problems(self, replies: Sequence[Sequence[Reply]], tail: Reply) -> tuple[Problem, ...]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qobserve.model.keys import QueueId
     from qobserve.model.reply import Reply
     from qobserve.reader.connection import Link
+    from qobserve.reader.last_time import LastTime
     from qobserve.reader.memory import QueueMemory
 
 
@@ -26,12 +27,14 @@ class FirstLook:
 
     Attributes:
         raw: Replies to all questions, then to the probes for the levels known from before.
+        unchanged: Whether they are the same as last time.
         further: Replies to probes for levels that were not known.
     """
 
     queue: QueueId
     memory: QueueMemory
     raw: Sequence[Reply]
+    unchanged: bool
     further: list[Reply] = field(default_factory=list)
 
     @property
@@ -49,26 +52,26 @@ class FirstLook:
         """What was said in place of the first job of a level, if that was refused."""
         return next((reply for reply in self._probes() if isinstance(reply, Fault)), None)
 
-    def is_unchanged(self) -> bool:
-        """Whether everything is as it was last time."""
-        return self.raw == self.memory.unchanged.raw and not self.further
-
     def _probes(self) -> Sequence[Reply]:
         return [*self.raw[len(QUESTIONS) :], *self.further]
 
 
-def deal(replies: Sequence[Reply], memories: Mapping[QueueId, QueueMemory]) -> Iterator[FirstLook]:
-    """Deal the replies out to the queues, in the order of the questions."""
+def deal(
+    replies: Sequence[Reply], memories: Mapping[QueueId, QueueMemory], before: Mapping[QueueId, LastTime]
+) -> Iterator[FirstLook]:
+    """Deal the replies out to the queues, in the order of the questions; `before` is what they came to last time."""
     start = 0
     for queue, memory in memories.items():
         stop = start + len(QUESTIONS) + len(memory.levels)
-        yield FirstLook(queue, memory, replies[start:stop])
+        raw = replies[start:stop]
+        last = before.get(queue)
+        yield FirstLook(queue, memory, raw, unchanged=last is not None and last.raw == raw)
         start = stop
 
 
 async def find_levels(link: Link, looks: Sequence[FirstLook]) -> None:
     """Visit the levels of sets that have just outgrown the window, one further level of each in a round trip."""
-    new = [look for look in looks if not look.memory.levels and not look.is_unchanged()]
+    new = [look for look in looks if not look.memory.levels and not look.unchanged]
     frontier = [(look, max(window_levels(look.answers))) for look in new if is_deep(look.answers)]
     for look, _ in frontier:
         look.memory.levels = to_follow(window_levels(look.answers))

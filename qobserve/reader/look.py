@@ -18,7 +18,7 @@ from qobserve.reader.budget import EventBudget, share
 from qobserve.reader.connection import pack
 from qobserve.reader.details import DetailPlan
 from qobserve.reader.first_trip import deal, find_levels
-from qobserve.reader.memory import Unchanged
+from qobserve.reader.last_time import LastTime
 from qobserve.reader.problems import queue_problems, without_repetition
 from qobserve.reader.questions import QUESTIONS, first_batch, level_probe
 from qobserve.reader.whole_server import clock, refuse_whole_server, server_problems
@@ -50,6 +50,7 @@ class Looker:
         self._packed: dict[QueueId, bytes] = {}
         self._budget = share(0, schedulers)
         self._names = WorkerNames(())
+        self._last: dict[QueueId, LastTime] = {}
         self.redirected = False
 
     async def look(
@@ -75,12 +76,14 @@ class Looker:
         """Share the budget out anew when the number of queues has changed."""
         budget = share(len(memories), self._schedulers)
         if budget != self._budget:
-            self._packed.clear()
             self._budget = budget
-            for memory in memories.values():
-                memory.unchanged = Unchanged()
+            self._forget()
         if len(self._packed) > 2 * len(memories):
-            self._packed.clear()
+            self._forget()
+
+    def _forget(self) -> None:
+        self._packed.clear()
+        self._last.clear()
 
     def _questions(self, queue: QueueId) -> bytes:
         packed = self._packed.get(queue)
@@ -100,7 +103,7 @@ class Looker:
         replies = await link.exchange(b"".join(batch), expected)
         answers = replies[len(_HEADER) :]
         refuse_whole_server(replies[1], answers, link.where)
-        return (replies[0], replies[1]), list(deal(answers, memories))
+        return (replies[0], replies[1]), list(deal(answers, memories, self._last))
 
     async def _second(
         self, link: Link, seen: Sequence[FirstLook], now_ms: int, facts: RedisFacts | None
@@ -122,17 +125,29 @@ class Looker:
             stop = start + plan.expected
             details = plan.details(replies[start:stop], replies[stop] if tail else None, now_ms)
             counted = None if workers is None else workers[one.queue]
-            snapshots.append(_settled(one, plan, details, counted))
+            snapshots.append(self._settled(one, plan, details, counted))
             start = stop + len(tail)
         return listing, tuple(snapshots)
 
     def _plan(self, one: FirstLook) -> DetailPlan:
         """Last time's plan where nothing has changed that it depends on, else a new one."""
-        last = one.memory.unchanged
-        if last.plan is not None and one.is_unchanged() and last.plan.is_current():
+        last = self._last.get(one.queue)
+        if last is not None and one.unchanged and last.plan.is_current(one.memory):
             return last.plan
-        last.snapshot = None
         return DetailPlan(one.queue, one.answers, one.heads, one.memory, self._budget)
+
+    def _settled(self, one: FirstLook, plan: DetailPlan, details: Details, workers: int | None) -> QueueSnapshot:
+        """The queue's snapshot: last time's own where everything is the same."""
+        last = self._last.get(one.queue)
+        counted = None if workers is None else Workers(count=workers, evidence="connections")
+        if last is not None and last.plan is plan and last.details == details and last.snapshot.workers == counted:
+            return last.snapshot
+        answers = one.answers
+        problems = without_repetition((*queue_problems(one.queue, answers, one.refused), *details.problems))
+        told = replace(details, workers=counted, problems=problems)
+        snapshot = queue_snapshot(one.queue, answers, stream_facts(answers.events), told)
+        self._last[one.queue] = LastTime(raw=one.raw, plan=plan, details=details, snapshot=snapshot)
+        return snapshot
 
     def _count_workers(self, listing: Reply, seen: Sequence[FirstLook]) -> Mapping[QueueId, int] | None:
         if not isinstance(listing, bytes):
@@ -152,27 +167,6 @@ class Looker:
 def _confirm(one: FirstLook) -> bool:
     one.memory.confirmed = is_bullmq(one.answers)
     return one.memory.confirmed
-
-
-def _settled(one: FirstLook, plan: DetailPlan, details: Details, workers: int | None) -> QueueSnapshot:
-    """The queue's snapshot: last time's own where everything is the same."""
-    last = one.memory.unchanged
-    told = last.snapshot
-    if told is not None and details == last.details and (told.workers.count if told.workers else None) == workers:
-        return told
-    answers = one.answers
-    snapshot = queue_snapshot(
-        one.queue,
-        answers,
-        stream_facts(answers.events),
-        replace(
-            details,
-            workers=None if workers is None else Workers(count=workers, evidence="connections"),
-            problems=without_repetition((*queue_problems(one.queue, answers, one.refused), *details.problems)),
-        ),
-    )
-    last.raw, last.plan, last.details, last.snapshot = one.raw, plan, details, snapshot
-    return snapshot
 
 
 def _is_redirection(reply: Reply) -> bool:

@@ -3,16 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from qobserve.model.reading import Details
-    from qobserve.model.reply import Reply
-    from qobserve.model.snapshot import QueueSnapshot
-    from qobserve.reader.ages import Ages
-    from qobserve.reader.details import DetailPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +17,6 @@ class ReadyEvent:
 
 
 @dataclass(slots=True)
-class Unchanged:
-    """Last time's replies and what they came to: the same replies come to the same, and most queues rest."""
-
-    raw: Sequence[Reply] | None = None
-    plan: DetailPlan | None = None
-    hashes: Sequence[Reply] | None = None
-    ages: Ages | None = None
-    details: Details | None = None
-    snapshot: QueueSnapshot | None = None
-
-
-@dataclass(slots=True)
 class QueueMemory:
     """One queue's memory.
 
@@ -50,7 +28,6 @@ class QueueMemory:
         events: What the stream's tail told of the jobs that matter now.
         asked: The jobs for which the tail was asked already, with their `processedOn` at that time.
         unlocked: Active jobs without a lock last time, with their `processedOn`.
-        unchanged: What need not be worked out again.
     """
 
     confirmed: bool = False
@@ -59,4 +36,3 @@ class QueueMemory:
     events: dict[bytes, ReadyEvent] = field(default_factory=dict)
     asked: dict[bytes, int | None] = field(default_factory=dict)
     unlocked: dict[bytes, int] = field(default_factory=dict)
-    unchanged: Unchanged = field(default_factory=Unchanged)

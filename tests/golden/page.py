@@ -118,5 +118,5 @@ _SLO = {FULL.queue: Slo(wait=30.0, objective=0.999), EMPTY.queue: Slo(wait=0.5)}
 
 def text(content_type: str) -> bytes:
     """The page as it is printed now."""
-    collected = collect(SNAPSHOT, enabled={}, slo=_SLO.get, dropped_before={"collision": 2})
+    collected = collect(SNAPSHOT, enabled={}, slo=_SLO.get, dropped_before={"schedulers": 2, "collision": 2})
     return render(collected.samples, content_type)

@@ -129,25 +129,39 @@ def test_a_slot_that_moves(nodes: list[Server], exporter: Exporter) -> None:
     name = "bull:{q1}"
     source, target = nodes[holder(nodes, name)], nodes[holder(nodes, name) - 1]
     others = {other: jobs for other, jobs in QUEUES.items() if slot(other) != slot(name)}
-    exporter.samples()
+    assert waiting(exporter.samples()) == QUEUES
+
+    start_move(slot(name), source, target)
+    midway = waiting(exporter.samples())
+    end_move(slot(name), target, nodes)
+    after = exporter.samples()
+    assert {other: jobs for other, jobs in midway.items() if other != name} == others
+    assert midway.get(name) is None, "while its keys are on the way a queue is unknown, not empty"
+    assert (up(after), waiting(after), failed_collectors(after)) == (1, QUEUES, set())
+
+    start_move(slot(name), target, source)
+    end_move(slot(name), source, nodes)
+    back = exporter.samples()
+    assert (up(back), waiting(back), failed_collectors(back)) == (1, QUEUES, set()), "the same scrape looks again"
+
+
+def start_move(slot: int, source: Server, target: Server) -> None:
+    """Announce it, and hand over all keys."""
     with source.client() as giver, target.client() as taker:
         giver_id, taker_id = (client.execute_command("CLUSTER MYID") for client in (giver, taker))
-        taker.execute_command("CLUSTER SETSLOT", slot(name), "IMPORTING", giver_id)
-        giver.execute_command("CLUSTER SETSLOT", slot(name), "MIGRATING", taker_id)
-        keys = giver.execute_command("CLUSTER GETKEYSINSLOT", slot(name), 100)
+        taker.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", giver_id)
+        giver.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", taker_id)
+        keys = giver.execute_command("CLUSTER GETKEYSINSLOT", slot, 100)
         giver.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
-        midway = exporter.samples()
-        for server in (target, source, *nodes):
-            with server.client() as client:
-                client.execute_command("CLUSTER SETSLOT", slot(name), "NODE", taker_id)
-    after = exporter.samples()
 
-    assert {other: jobs for other, jobs in waiting(midway).items() if other != name} == others
-    assert waiting(midway).get(name) is None, "while its keys are on the way a queue is unknown, not empty"
-    assert up(after) == 1
-    assert waiting(after) == QUEUES, "one scrape is enough"
-    assert failed_collectors(after) == set()
-    assert exporter.samples()[key("bullmq_queues")] == len(QUEUES)
+
+def end_move(slot: int, target: Server, nodes: list[Server]) -> None:
+    """Tell everybody who has the slot now, the new owner first."""
+    with target.client() as taker:
+        taker_id = taker.execute_command("CLUSTER MYID")
+    for server in (target, *nodes):
+        with server.client() as client:
+            client.execute_command("CLUSTER SETSLOT", slot, "NODE", taker_id)
 
 
 def test_a_node_that_hangs(nodes: list[Server], exporter: Exporter) -> None:

@@ -324,7 +324,8 @@ async def test_tls_cannot_be_switched_off_while_it_runs(
         assert (await http.get("/metrics")).status_code == 200
         written(web, f"basic_auth_users: {{alice: {ALICE}}}")
         assert (await http.get("/metrics")).status_code == 401
-        assert (await http.get("/metrics", auth=("alice", "wonder"))).status_code == 200
+        async with client(running, verify=trusting(certificates.ca_certificate)) as newcomer:
+            assert (await newcomer.get("/metrics", auth=("alice", "wonder"))).status_code == 200
     assert "switching TLS on or off needs a restart" in [record.message for record in caplog.records]
 
 
