@@ -87,7 +87,7 @@ def _packed(client: redis.Redis) -> tuple[bytes, int]:
             pipe.pttl(key)
         replies = pipe.execute()
     commands = [
-        hiredis.pack_command((b"RESTORE", key, max(ttl, 0), dump))
+        hiredis.pack_command((b"RESTORE", key, max(ttl, 0), dump))  # type: ignore[arg-type]  # its stub means any length
         for key, dump, ttl in zip(keys, replies[::2], replies[1::2], strict=True)
     ]
     return b"".join(commands), len(keys)
@@ -96,7 +96,7 @@ def _packed(client: redis.Redis) -> tuple[bytes, int]:
 def _restore(client: redis.Redis, packed: bytes, keys: int) -> None:
     connection = client.connection_pool.get_connection()
     try:
-        connection.send_packed_command([packed])
+        connection.send_packed_command([packed])  # type: ignore[no-untyped-call]  # untyped in redis-py
         for _ in range(keys):
             connection.read_response()
     finally:

@@ -62,7 +62,7 @@ class Floor:
         """Seconds that one replay takes.
 
         Raises:
-            RuntimeError: There were not as many replies as were recorded, or an error was among them.
+            RuntimeError: There were not as many replies as were recorded.
         """
         began = time.perf_counter()
         for request, replies in self._trips:

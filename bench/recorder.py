@@ -54,7 +54,7 @@ class Recorder:
     def _forward(self, client: socket.socket, server: socket.socket) -> bool:
         """One round trip; False when the client is gone."""
         request, answer = bytearray(), bytearray()
-        asked, answered = hiredis.Reader(), hiredis.Reader(replyError=str)
+        asked, answered = hiredis.Reader(), hiredis.Reader()
         commands = replies = 0
         while not commands or replies < commands or _readable(client):
             ready, _, _ = select.select([client, server], [], [])

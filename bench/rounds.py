@@ -116,6 +116,7 @@ def spent(commandstats: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
     Redis counts what a script calls as itself and once more in the script: where there are scripts, only they count.
     """
     rows = {name.removeprefix("cmdstat_"): row for name, row in commandstats.items()}
-    rows.pop("config|resetstat", None)
+    for reset in ("config|resetstat", "config"):  # the latter before Redis 7
+        rows.pop(reset, None)
     counted = [row for name, row in rows.items() if name in _SCRIPTS] or list(rows.values())
     return sum(row["calls"] for row in counted), sum(row["usec"] for row in counted)

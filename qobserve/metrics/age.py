@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qobserve.metrics.collector import Collector
+from qobserve.metrics.collector import Collector, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
 from qobserve.model.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qobserve.metrics.collector import Facts
-    from qobserve.metrics.family import Row, Samples
-    from qobserve.model.snapshot import QueueSnapshot
+    from qobserve.metrics.collector import Seen
+    from qobserve.metrics.family import Row
 
 OLDEST = Family(
     "bullmq_queue_oldest_job_age_seconds",
@@ -21,6 +20,13 @@ OLDEST = Family(
     "Age of the oldest job in a state: waiting (also while paused) and prioritized since a worker could first have "
     "taken it, active since it started, waiting-children since its children are awaited, failed since it failed; 0 for "
     "no job, absent when unknown.",
+    (*OF_QUEUE, "state"),
+)
+EXACT = Family(
+    "bullmq_queue_oldest_job_age_exact",
+    "gauge",
+    "1 when the age of the oldest waiting or prioritized job rests on an event or on a job that never ran, 0 when its "
+    "hash can only bound it (docs/age.md); absent when no job's age is known.",
     (*OF_QUEUE, "state"),
 )
 OVERDUE = Family(
@@ -35,18 +41,6 @@ NEXT_DELAYED = Family(
 )
 
 
-def _collect(facts: Facts) -> Iterator[Samples]:
-    yield OLDEST.samples(row for queue, seen, now_ms in facts.queues for row in _ages(queue, seen, now_ms))
-    yield OVERDUE.samples(
-        (queue, overdue / 1000)
-        for queue, seen, now_ms in facts.queues
-        if (overdue := seen.overdue_ms(now_ms)) is not None
-    )
-    yield NEXT_DELAYED.samples(
-        (queue, seen.due_ms / 1000) for queue, seen, _ in facts.queues if seen.due_ms is not None
-    )
-
-
 def _of(state: State) -> str:
     return "," + label("state", state)
 
@@ -55,22 +49,42 @@ _WAITING, _PRIORITIZED, _ACTIVE = _of(State.WAITING), _of(State.PRIORITIZED), _o
 _WAITING_CHILDREN, _FAILED = _of(State.WAITING_CHILDREN), _of(State.FAILED)
 
 
-def _ages(queue: str, seen: QueueSnapshot, now_ms: int) -> Iterator[Row]:
-    jobs = seen.jobs
-    waiting = None if seen.waiting_since is None else seen.waiting_since.ms
-    prioritized = None if seen.prioritized_since is None else seen.prioritized_since.ms
+def _ages(queue: str, seen: Seen) -> Iterator[Row]:
+    read, jobs = seen.queue, seen.queue.jobs
+    waiting = None if read.waiting_since is None else read.waiting_since.ms
+    prioritized = None if read.prioritized_since is None else read.prioritized_since.ms
     waiting_jobs = jobs[State.WAITING] + jobs[State.PAUSED] if State.WAITING in jobs and State.PAUSED in jobs else None
     for suffix, count, since_ms in (
         (_WAITING, waiting_jobs, waiting),
         (_PRIORITIZED, jobs.get(State.PRIORITIZED), prioritized),
-        (_ACTIVE, jobs.get(State.ACTIVE), seen.active_since_ms),
-        (_WAITING_CHILDREN, jobs.get(State.WAITING_CHILDREN), seen.waiting_children_since_ms),
-        (_FAILED, jobs.get(State.FAILED), seen.failed_since_ms),
+        (_ACTIVE, jobs.get(State.ACTIVE), read.active_since_ms),
+        (_WAITING_CHILDREN, jobs.get(State.WAITING_CHILDREN), read.waiting_children_since_ms),
+        (_FAILED, jobs.get(State.FAILED), read.failed_since_ms),
     ):
         if since_ms is not None:
-            yield queue + suffix, max(now_ms - since_ms, 0) / 1000
+            yield queue + suffix, max(seen.now_ms - since_ms, 0) / 1000
         elif count == 0:
             yield queue + suffix, 0
 
 
-COLLECTOR = Collector("age", (OLDEST, OVERDUE, NEXT_DELAYED), _collect)
+def _exact(queue: str, seen: Seen) -> Iterator[Row]:
+    for suffix, since in ((_WAITING, seen.queue.waiting_since), (_PRIORITIZED, seen.queue.prioritized_since)):
+        if since is not None:
+            yield queue + suffix, int(since.exact)
+
+
+def _overdue(queue: str, seen: Seen) -> Iterator[Row]:
+    overdue_ms = seen.queue.overdue_ms(seen.now_ms)
+    if overdue_ms is not None:
+        yield queue, overdue_ms / 1000
+
+
+COLLECTOR = Collector(
+    "age",
+    (
+        OfQueue(OLDEST, _ages, lasting=False),
+        OfQueue(EXACT, _exact),
+        OfQueue(OVERDUE, _overdue, lasting=False),
+        value(NEXT_DELAYED, lambda queue: queue.due_ms, per=1000),
+    ),
+)

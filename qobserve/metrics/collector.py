@@ -1,4 +1,4 @@
-"""What a collector is: a name, its families, and a pure function from a snapshot to their samples."""
+"""What a collector is: a name, and for each of its families a pure function from what was seen to rows."""
 
 from __future__ import annotations
 
@@ -9,24 +9,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from qobserve.config import Slo
-    from qobserve.metrics.family import Family, Samples
-    from qobserve.model.keys import QueueId
-    from qobserve.model.snapshot import QueueSnapshot, Snapshot
+    from qobserve.metrics.family import Family, Row
+    from qobserve.model.snapshot import QueueSnapshot, RedisFacts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What collectors are given.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A queue, the moment of the look on its server's clock (ms), and the promise made for it, if any."""
+
+    queue: QueueSnapshot
+    now_ms: int
+    slo: Slo | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfQueue:
+    """A family that every queue fills.
 
     Attributes:
-        snapshot: Everything that was read.
-        queues: Each queue's labels as they are printed, the queue, and the moment of the look on its server's clock.
-        slo: The promise made for a queue, if any.
+        rows: From a queue's labels as they are printed, and the queue, to its rows.
+        lasting: Whether an unchanged queue has unchanged rows, so that they need not be printed anew; not so where
+            the clock matters.
     """
 
-    snapshot: Snapshot
-    queues: Sequence[tuple[str, QueueSnapshot, int]]
-    slo: Callable[[QueueId], Slo | None]
+    family: Family
+    rows: Callable[[str, Seen], Iterable[Row]]
+    lasting: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OfServers:
+    """A family that the servers of a target fill together."""
+
+    family: Family
+    rows: Callable[[Sequence[RedisFacts]], Iterable[Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +50,19 @@ class Collector:
     """One subject: `name` is also the part of the snapshot that must have been read for it to succeed."""
 
     name: str
-    families: tuple[Family, ...]
-    collect: Callable[[Facts], Iterable[Samples]]
+    sources: tuple[OfQueue | OfServers, ...]
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """What it fills, in the order in which it is printed."""
+        return tuple(source.family for source in self.sources)
+
+
+def value(family: Family, of: Callable[[QueueSnapshot], float | None], per: float = 1) -> OfQueue:
+    """A family with one row for a queue, of this value divided by `per`; none where it is unknown."""
+
+    def rows(queue: str, seen: Seen) -> Iterable[Row]:
+        known = of(seen.queue)
+        return () if known is None else ((queue, known if per == 1 else known / per),)
+
+    return OfQueue(family, rows)

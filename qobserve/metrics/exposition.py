@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.utils import floatToGoString
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from qobserve.metrics.family import Samples
+    from qobserve.metrics.family import Family, Samples
 
 OPENMETRICS = CONTENT_TYPE_LATEST
 TEXT = CONTENT_TYPE_PLAIN_0_0_4
-
-_PLAIN_BELOW = 1_000_000
-"""From here on Go, and so Prometheus, prints an exponent."""
 
 
 def negotiate(accept: str) -> str:
@@ -42,38 +38,20 @@ def _is_wanted(given: Mapping[str, str]) -> bool:
 def render(families: Iterable[Samples], content_type: str) -> bytes:
     """The text of all families that have samples."""
     openmetrics = content_type == OPENMETRICS
-    lines: list[str] = []
+    text: list[str] = []
     for samples in families:
-        if samples.rows:
-            lines += _head(samples, openmetrics=openmetrics)
-            lines += _body(samples)
+        if any(samples.blocks):
+            text += _head(samples.family, openmetrics=openmetrics)
+            text += samples.blocks
     if openmetrics:
-        lines.append("# EOF\n")
-    return "".join(lines).encode()
+        text.append("# EOF\n")
+    return "".join(text).encode()
 
 
-def _head(samples: Samples, *, openmetrics: bool) -> Iterator[str]:
-    family = samples.family
+def _head(family: Family, *, openmetrics: bool) -> Iterator[str]:
     name = family.name.removesuffix("_total") if openmetrics and family.type == "counter" else family.name
     text = family.help.replace("\\", r"\\").replace("\n", r"\n")
     if openmetrics:
         text = text.replace('"', r"\"")
     yield f"# HELP {name} {text}\n"
     yield f"# TYPE {name} {family.type}\n"
-
-
-def _body(samples: Samples) -> list[str]:
-    """The lines of a family; whole numbers, which are most, are printed in place: a call for each would show."""
-    name = samples.family.name
-    if not samples.family.labels:
-        return [f"{name} {_number(value)}\n" for _, value in samples.rows]
-    return [
-        f"{name}{{{labels}}} {value}.0\n"
-        if type(value) is int and 0 <= value < _PLAIN_BELOW
-        else f"{name}{{{labels}}} {_number(value)}\n"
-        for labels, value in samples.rows
-    ]
-
-
-def _number(value: float) -> str:
-    return str(floatToGoString(value))  # type: ignore[no-untyped-call]  # untyped in prometheus_client

@@ -1,10 +1,12 @@
-"""A metric family and its samples, in the form in which they are fast to print."""
+"""A metric family, and what it has to say in one scrape, in forms that are fast to print."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from prometheus_client.utils import floatToGoString
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +17,9 @@ Row: TypeAlias = tuple[str, float]
 """A sample: its labels as they are printed (sorted by name, without braces), and its value."""
 
 OF_QUEUE = ("prefix", "queue")
+
+_PLAIN_BELOW = 1_000_000
+"""From here on Go, and so Prometheus, prints an exponent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +40,32 @@ class Family:
 
     def samples(self, rows: Iterable[Row]) -> Samples:
         """The family with these rows."""
-        return Samples(self, tuple(rows))
+        return Samples(self, (self.lines(rows),))
+
+    def lines(self, rows: Iterable[Row]) -> str:
+        """Rows as they are printed, one a line; the formats that are served do not differ in them."""
+        name = self.name
+        return "".join(
+            [
+                f"{name}{{{labels}}} {number(value)}\n" if labels else f"{name} {number(value)}\n"
+                for labels, value in rows
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """A family and what it has to say in one scrape."""
+    """A family and what it has to say in one scrape: blocks of printed lines, some of them empty."""
 
     family: Family
-    rows: tuple[Row, ...]
+    blocks: tuple[str, ...]
+
+
+def number(value: float) -> str:
+    """A value as prometheus_client prints it, which is as Go does."""
+    if type(value) is int and 0 <= value < _PLAIN_BELOW:  # most values, for which theirs takes four times as long
+        return f"{value}.0"
+    return str(floatToGoString(value))  # type: ignore[no-untyped-call]  # untyped in prometheus_client
 
 
 def label(name: str, value: str) -> str:

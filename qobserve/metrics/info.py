@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qobserve.metrics.collector import Collector
+from qobserve.metrics.collector import Collector, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qobserve.metrics.collector import Facts
-    from qobserve.metrics.family import Samples
+    from qobserve.metrics.collector import Seen
+    from qobserve.metrics.family import Row
 
 INFO = Family(
     "bullmq_queue_info",
@@ -27,15 +27,10 @@ READ_SUCCESS = Family(
 )
 
 
-def _collect(facts: Facts) -> Iterator[Samples]:
-    yield INFO.samples(
-        (
-            f"{label('layout', seen.layout)},{label('library', seen.library)},{queue},{label('version', seen.version)}",
-            1,
-        )
-        for queue, seen, _ in facts.queues
-    )
-    yield READ_SUCCESS.samples((queue, int(not seen.problems)) for queue, seen, _ in facts.queues)
+def _info(queue: str, seen: Seen) -> Iterator[Row]:
+    read = seen.queue
+    before = f"{label('layout', read.layout)},{label('library', read.library)}"
+    yield f"{before},{queue},{label('version', read.version)}", 1
 
 
-COLLECTOR = Collector("info", (INFO, READ_SUCCESS), _collect)
+COLLECTOR = Collector("info", (OfQueue(INFO, _info), value(READ_SUCCESS, lambda queue: not queue.problems)))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qobserve.metrics.collector import Collector
+from qobserve.metrics.collector import Collector, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
 from qobserve.model.blocked import Reason, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qobserve.metrics.collector import Facts
-    from qobserve.metrics.family import Samples
+    from qobserve.metrics.collector import Seen
+    from qobserve.metrics.family import Row
 
 PAUSED = Family("bullmq_queue_paused", "gauge", "1 when the queue is paused, 0 when not.")
 CONCURRENCY_LIMIT = Family(
@@ -26,6 +26,11 @@ RATE_LIMITED = Family(
     "For how long no worker will take a job because of a rate limit; 0 when not limited, absent when only the workers "
     "know their limit and jobs are running.",
 )
+UNLOCKED = Family(
+    "bullmq_queue_unlocked_jobs",
+    "gauge",
+    "Active jobs that no living worker holds, among the longest-running ones that were looked at; they will be stalled.",
+)
 BLOCKED = Family(
     "bullmq_queue_blocked",
     "gauge",
@@ -38,20 +43,18 @@ BLOCKED = Family(
 _OF_REASON = {reason: "," + label("reason", reason) for reason in Reason}
 
 
-def _collect(facts: Facts) -> Iterator[Samples]:
-    queues = facts.queues
-    yield PAUSED.samples((queue, int(seen.paused)) for queue, seen, _ in queues if seen.paused is not None)
-    yield CONCURRENCY_LIMIT.samples(
-        (queue, seen.concurrency_limit) for queue, seen, _ in queues if seen.concurrency_limit is not None
-    )
-    yield RATE_LIMITED.samples(
-        (queue, seen.rate_limited_ms / 1000) for queue, seen, _ in queues if seen.rate_limited_ms is not None
-    )
-    yield BLOCKED.samples(
-        (queue + _OF_REASON[reason], int(holds))
-        for queue, seen, now_ms in queues
-        for reason, holds in reasons(seen, now_ms).items()
-    )
+def _blocked(queue: str, seen: Seen) -> Iterator[Row]:
+    for reason, holds in reasons(seen.queue, seen.now_ms).items():
+        yield queue + _OF_REASON[reason], int(holds)
 
 
-COLLECTOR = Collector("limits", (PAUSED, CONCURRENCY_LIMIT, RATE_LIMITED, BLOCKED), _collect)
+COLLECTOR = Collector(
+    "limits",
+    (
+        value(PAUSED, lambda queue: queue.paused),
+        value(CONCURRENCY_LIMIT, lambda queue: queue.concurrency_limit),
+        value(RATE_LIMITED, lambda queue: queue.rate_limited_ms, per=1000),
+        value(UNLOCKED, lambda queue: queue.unlocked),
+        OfQueue(BLOCKED, _blocked, lasting=False),
+    ),
+)

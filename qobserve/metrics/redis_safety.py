@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qobserve.metrics.collector import Collector
+from qobserve.metrics.collector import Collector, OfServers
 from qobserve.metrics.family import Family, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from qobserve.metrics.collector import Facts
-    from qobserve.metrics.family import Samples
+    from qobserve.metrics.family import Row
+    from qobserve.model.snapshot import RedisFacts
 
 INFO = Family(
     "bullmq_redis_info",
@@ -42,19 +42,43 @@ MEMORY_RATIO = Family(
 )
 
 
-def _collect(facts: Facts) -> Iterator[Samples]:
-    """Of a cluster, the worst node counts; what no node tells is absent."""
-    servers = [server.facts for server in facts.snapshot.servers if server.facts is not None]
-    names = {labels(mode=s.mode, role=s.role, server=s.server, version=s.version) for s in servers}
-    yield INFO.samples((name, 1) for name in sorted(names))
+def _info(servers: Sequence[RedisFacts]) -> Iterator[Row]:
+    for name in sorted({labels(mode=s.mode, role=s.role, server=s.server, version=s.version) for s in servers}):
+        yield name, 1
+
+
+def _eviction_safe(servers: Sequence[RedisFacts]) -> Iterator[Row]:
     policies = [server.eviction_policy for server in servers if server.eviction_policy is not None]
-    yield EVICTION_SAFE.samples([("", int(all(policy == "noeviction" for policy in policies)))] if policies else ())
-    logged = [server.aof_enabled for server in servers if server.aof_enabled is not None]
-    yield AOF_ENABLED.samples([("", int(all(logged)))] if logged else ())
+    if policies:
+        yield "", int(all(policy == "noeviction" for policy in policies))
+
+
+def _aof_enabled(servers: Sequence[RedisFacts]) -> Iterator[Row]:
+    enabled = [server.aof_enabled for server in servers if server.aof_enabled is not None]
+    if enabled:
+        yield "", int(all(enabled))
+
+
+def _evicted_keys(servers: Sequence[RedisFacts]) -> Iterator[Row]:
     evicted = [server.evicted_keys for server in servers if server.evicted_keys is not None]
-    yield EVICTED_KEYS.samples([("", sum(evicted))] if evicted else ())
+    if evicted:
+        yield "", sum(evicted)
+
+
+def _memory_ratio(servers: Sequence[RedisFacts]) -> Iterator[Row]:
     ratios = [s.memory_used / s.memory_limit for s in servers if s.memory_used is not None and s.memory_limit]
-    yield MEMORY_RATIO.samples([("", max(ratios))] if ratios else ())
+    if ratios:
+        yield "", max(ratios)
 
 
-COLLECTOR = Collector("redis_safety", (INFO, EVICTION_SAFE, AOF_ENABLED, EVICTED_KEYS, MEMORY_RATIO), _collect)
+# Of a cluster the worst node counts; what no node tells is absent.
+COLLECTOR = Collector(
+    "redis_safety",
+    (
+        OfServers(INFO, _info),
+        OfServers(EVICTION_SAFE, _eviction_safe),
+        OfServers(AOF_ENABLED, _aof_enabled),
+        OfServers(EVICTED_KEYS, _evicted_keys),
+        OfServers(MEMORY_RATIO, _memory_ratio),
+    ),
+)

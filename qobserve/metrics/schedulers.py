@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qobserve.metrics.collector import Collector
+from qobserve.metrics.collector import Collector, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qobserve.metrics.collector import Facts
-    from qobserve.metrics.family import Samples
+    from qobserve.metrics.collector import Seen
+    from qobserve.metrics.family import Row
 
 SCHEDULERS = Family("bullmq_job_schedulers", "gauge", "Job schedulers (up to BullMQ 4: repeatable jobs) of the queue.")
 NEXT_RUN = Family(
@@ -23,15 +23,11 @@ NEXT_RUN = Family(
 )
 
 
-def _collect(facts: Facts) -> Iterator[Samples]:
-    yield SCHEDULERS.samples(
-        (queue, seen.scheduler_count) for queue, seen, _ in facts.queues if seen.scheduler_count is not None
-    )
-    yield NEXT_RUN.samples(
-        (f"{queue},{label('scheduler', scheduler.id)}", scheduler.next_ms / 1000)
-        for queue, seen, _ in facts.queues
-        for scheduler in seen.schedulers
-    )
+def _next_runs(queue: str, seen: Seen) -> Iterator[Row]:
+    for scheduler in seen.queue.schedulers:
+        yield f"{queue},{label('scheduler', scheduler.id)}", scheduler.next_ms / 1000
 
 
-COLLECTOR = Collector("schedulers", (SCHEDULERS, NEXT_RUN), _collect)
+COLLECTOR = Collector(
+    "schedulers", (value(SCHEDULERS, lambda queue: queue.scheduler_count), OfQueue(NEXT_RUN, _next_runs))
+)

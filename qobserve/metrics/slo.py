@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qobserve.metrics.collector import Collector
+from qobserve.metrics.collector import Collector, OfQueue
 from qobserve.metrics.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qobserve.metrics.collector import Facts
-    from qobserve.metrics.family import Samples
+    from qobserve.metrics.collector import Seen
+    from qobserve.metrics.family import Row
 
 WAIT = Family(
     "bullmq_queue_slo_wait_seconds",
@@ -25,10 +25,14 @@ OBJECTIVE = Family(
 )
 
 
-def _collect(facts: Facts) -> Iterator[Samples]:
-    promises = [(queue, slo) for queue, seen, _ in facts.queues if (slo := facts.slo(seen.queue)) is not None]
-    yield WAIT.samples((queue, slo.wait) for queue, slo in promises if slo.wait is not None)
-    yield OBJECTIVE.samples((queue, slo.objective) for queue, slo in promises if slo.objective is not None)
+def _wait(queue: str, seen: Seen) -> Iterator[Row]:
+    if seen.slo is not None and seen.slo.wait is not None:
+        yield queue, seen.slo.wait
 
 
-COLLECTOR = Collector("slo", (WAIT, OBJECTIVE), _collect)
+def _objective(queue: str, seen: Seen) -> Iterator[Row]:
+    if seen.slo is not None and seen.slo.objective is not None:
+        yield queue, seen.slo.objective
+
+
+COLLECTOR = Collector("slo", (OfQueue(WAIT, _wait), OfQueue(OBJECTIVE, _objective)))

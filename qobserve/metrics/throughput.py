@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from qobserve.metrics.collector import Collector
+from qobserve.metrics.collector import Collector, value
 from qobserve.metrics.family import Family
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from qobserve.metrics.collector import Facts
-    from qobserve.metrics.family import Samples
-    from qobserve.model.snapshot import QueueSnapshot
 
 ADD_ATTEMPTS = Family(
     "bullmq_queue_add_attempts_total",
@@ -58,26 +49,17 @@ LAST_FAILED = Family(
     "When the newest failed job that is still kept failed, as a Unix timestamp; absent when none is kept.",
 )
 
-_COUNTS: dict[Family, Callable[[QueueSnapshot], int | None]] = {
-    ADD_ATTEMPTS: lambda seen: seen.add_attempts,
-    EVENTS: lambda seen: seen.events_added,
-    COMPLETED: lambda seen: seen.completed,
-    FAILED: lambda seen: seen.failed,
-    EVENTS_RETAINED: lambda seen: seen.events_retained,
-    EVENTS_LIMIT: lambda seen: seen.events_limit,
-}
-_MOMENTS: dict[Family, Callable[[QueueSnapshot], int | None]] = {
-    LAST_EVENT: lambda seen: seen.last_event_ms,
-    LAST_COMPLETED: lambda seen: seen.last_completed_ms,
-    LAST_FAILED: lambda seen: seen.last_failed_ms,
-}
-
-
-def _collect(facts: Facts) -> Iterator[Samples]:
-    for family, count in _COUNTS.items():
-        yield family.samples((queue, value) for queue, seen, _ in facts.queues if (value := count(seen)) is not None)
-    for family, moment in _MOMENTS.items():
-        yield family.samples((queue, ms / 1000) for queue, seen, _ in facts.queues if (ms := moment(seen)) is not None)
-
-
-COLLECTOR = Collector("throughput", (*_COUNTS, *_MOMENTS), _collect)
+COLLECTOR = Collector(
+    "throughput",
+    (
+        value(ADD_ATTEMPTS, lambda queue: queue.add_attempts),
+        value(EVENTS, lambda queue: queue.events_added),
+        value(COMPLETED, lambda queue: queue.completed),
+        value(FAILED, lambda queue: queue.failed),
+        value(EVENTS_RETAINED, lambda queue: queue.events_retained),
+        value(EVENTS_LIMIT, lambda queue: queue.events_limit),
+        value(LAST_EVENT, lambda queue: queue.last_event_ms, per=1000),
+        value(LAST_COMPLETED, lambda queue: queue.last_completed_ms, per=1000),
+        value(LAST_FAILED, lambda queue: queue.last_failed_ms, per=1000),
+    ),
+)

@@ -28,6 +28,14 @@ class Reason(StrEnum):
     STALLED = "stalled"
 
 
+def ready_jobs(queue: QueueSnapshot) -> int | None:
+    """Jobs that a worker could take now; 0 while the queue is paused, None when unknown."""
+    waiting, prioritized = queue.jobs.get(State.WAITING), queue.jobs.get(State.PRIORITIZED)
+    if waiting is None or prioritized is None or queue.paused is None:
+        return None
+    return 0 if queue.paused else waiting + prioritized
+
+
 def reasons(queue: QueueSnapshot, now_ms: int) -> dict[Reason, bool]:
     """Each reason, and whether it holds."""
     ready = _has_ready_work(queue, now_ms)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from qobserve.config import DEFAULT_TARGET
-from qobserve.metrics.collection import collect
+from qobserve.metrics.collection import Collection
 from qobserve.metrics.exporter import build_samples
 from qobserve.metrics.exposition import negotiate, render
 from qobserve.metrics.process import process_samples
@@ -18,7 +18,7 @@ from qobserve.reader.reader import Reader
 from qobserve.server.complaints import Complaints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from qobserve.config import Settings, Slo, TargetSettings
     from qobserve.metrics.family import Samples
@@ -38,13 +38,13 @@ class Scrape:
 
 
 class _Target:
-    """One target: its reader, and what must be remembered from one scrape to the next."""
+    """One target: its reader, and what becomes of its snapshots; `collection` is set by the settings in force."""
 
     def __init__(self, alias: str, settings: TargetSettings) -> None:
         self.settings = settings
         self.reader = Reader(settings, alias)
         self.complaints = Complaints(alias)
-        self.dropped: Mapping[str, int] = {}
+        self.collection = Collection(enabled={}, slo=lambda _: None)
         self.seen = False
         self._warming: asyncio.Task[None] | None = None
 
@@ -84,9 +84,8 @@ class Scraper:
     """Answers scrapes of all targets by the settings in force."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
         self._targets = {alias: _Target(alias, target) for alias, target in _effective(settings)}
-        self._slo = _promises(settings)
+        self._collect_by(settings)
 
     async def start(self) -> None:
         """Start the readers."""
@@ -103,10 +102,15 @@ class Scraper:
             alias: old[alias] if alias in old and old[alias].settings == target else _Target(alias, target)
             for alias, target in _effective(settings)
         }
-        self._settings, self._targets, self._slo = settings, kept, _promises(settings)
+        self._targets = kept
+        self._collect_by(settings)
         ended = [target for alias, target in old.items() if kept.get(alias) is not target]
         begun = [target for alias, target in kept.items() if old.get(alias) is not target]
         await asyncio.gather(*(target.close() for target in ended), *(target.start() for target in begun))
+
+    def _collect_by(self, settings: Settings) -> None:
+        for target in self._targets.values():
+            target.collection = Collection(enabled=settings.collectors, slo=_promises(settings))
 
     def ready(self) -> bool:
         """Whether every target was read in full once; one that goes down later shows as `bullmq_up 0` instead."""
@@ -122,12 +126,7 @@ class Scraper:
         families: list[Samples] = [] if alias is not None else [build_samples(), *process_samples()]
         target = self._targets.get(DEFAULT_TARGET if alias is None else alias)
         if target is not None:
-            snapshot = await target.snapshot(timeout)
-            collected = collect(
-                snapshot, enabled=self._settings.collectors, slo=self._slo, dropped_before=target.dropped
-            )
-            target.dropped = collected.dropped
-            families += collected.samples
+            families += target.collection.collect(await target.snapshot(timeout))
         return Scrape(body=render(families, content_type), content_type=content_type)
 
 

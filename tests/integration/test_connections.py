@@ -162,7 +162,7 @@ def lines(exporter: Exporter) -> dict[str, str]:
 
 def _log(exporter: Exporter) -> str:
     """All of it; `Child.log` shows the end only."""
-    return Path(exporter.child._log.name).read_text(encoding="utf-8")  # noqa: SLF001 - as above
+    return Path(exporter.child._log.name).read_text(encoding="utf-8")  # noqa: SLF001 - the rig has no other way to all of it
 
 
 @pytest.mark.parametrize("alias", SHOWN)

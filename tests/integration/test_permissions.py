@@ -75,12 +75,12 @@ def forbid(client: redis.Redis, *rules: str) -> None:
 def test_one_command_is_not_allowed(exporter: Exporter, client: redis.Redis, command: str) -> None:
     before = scrape(exporter)
     assert failed_collectors(before) == set()
-    new = f"new {command}"  # of a job that was not seen before, the event stream is asked
-    client.hset(f"bull:q:{new}", mapping=job_hash(1))
-    client.rpush("bull:q:wait", new)
 
     forbid(client, f"-{command}")
-    seen, again = scrape(exporter), scrape(exporter)
+    add(client, f"first {command}")
+    seen = scrape(exporter)
+    add(client, f"second {command}")
+    again = scrape(exporter)
 
     assert up(seen) == up(again) == 1
     assert failed_collectors(seen) == CONCERNED[command]
@@ -89,6 +89,12 @@ def test_one_command_is_not_allowed(exporter: Exporter, client: redis.Redis, com
     assert len(told) == len(CONCERNED[command])
     forbid(client, f"+{command}")
     assert failed_collectors(scrape(exporter)) == set()
+
+
+def add(client: redis.Redis, job: str) -> None:
+    """Put a job next in line; of one that was not seen before, hash, payload and event are asked."""
+    client.hset(f"bull:q:{job}", mapping=job_hash(1))
+    client.rpush("bull:q:wait", job)
 
 
 def lost(before: Samples, after: Samples) -> set[str]:

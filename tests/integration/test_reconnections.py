@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def test_a_changed_password_file_is_read_at_a_reload(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("first\r\n", encoding="utf-8")
-    with running(options=ServerOptions(password="first")) as server, server.client() as client:  # noqa: S106 - as above
+    with running(options=ServerOptions(password="first")) as server, server.client() as client:  # noqa: S106 - of a throw-away server
         write_queue(client, "mail", waiting=2)
         flags = ("--redis.url", f"redis://{server.address}", "--redis.password-file", str(file))
         with exporting(*flags) as exporter:

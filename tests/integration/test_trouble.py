@@ -89,18 +89,23 @@ def test_redis_hangs() -> None:
             well_again(exporter)
 
 
-def test_redis_is_loading() -> None:
+@pytest.mark.parametrize("known", [True, False], ids=["queues are known", "no queue is known"])
+def test_redis_is_loading(*, known: bool) -> None:
     options = ServerOptions(config=("enable-debug-command local",))
     with running(options=options) as server, server.client() as client, server.client(socket_timeout=60) as other:
         plant(client, "q")
-        client.mset({f"foreign {number}": "x" * 100 for number in range(3_000)})
-        with exporting("--redis.url", server.url) as exporter:
-            client.config_set("loading-process-events-interval-bytes", 1024)
-            client.config_set("key-load-delay", 1_500)
-            loading = threading.Thread(target=other.execute_command, args=("DEBUG", "RELOAD"))
+        client.mset({f"foreign {number}": "x" * 100 for number in range(10_000)})
+        client.config_set("loading-process-events-interval-bytes", 1024)
+        client.config_set("key-load-delay", 1_500)
+        loading = threading.Thread(target=other.execute_command, args=("DEBUG", "RELOAD"))
+        if not known:
             loading.start()
+        with exporting("--redis.url", server.url, *SOON, ready=known) as exporter:
+            if known:
+                loading.start()
             wait_until(lambda: _refuses(client, redis.BusyLoadingError), "it to load")
             in_trouble(exporter, "not_ready")
+            client.config_set("key-load-delay", 0)
             loading.join()
             well_again(exporter)
 

@@ -35,6 +35,15 @@ ELSEWHERE = {
     "make types": ".ci/run::make lint types test",
     "make lint types test": ".ci/run::make lint types test",
     ".ci/run": ".ci/run::make lint types test",
+    "make bench": "tests/integration/test_bench.py::test_every_way_of_reading_has_its_row",
+    "cd tests && ../.venv/bin/python -m golden": "tests/repo/test_docs.py::test_the_example_collector_works",
+    ".venv/bin/qobserve exporter --redis.url redis://127.0.0.1:6379": (
+        "tests/repo/test_docs.py::test_the_quick_start_works_word_for_word"
+    ),
+    "curl -s http://127.0.0.1:10538/metrics": "tests/repo/test_docs.py::test_the_quick_start_works_word_for_word",
+    "qobserve exporter --config.check --config.file qobserve.yml": (
+        "tests/repo/test_docs.py::test_the_example_configuration_is_right"
+    ),
     "make docs": "tests/repo/test_pages.py::test_generated_parts_are_up_to_date",
     "qobserve demo": "tests/repo/test_fresh.py::test_make_demo_needs_only_a_python",
     ".venv/bin/qobserve demo": "tests/repo/test_fresh.py::test_make_demo_needs_only_a_python",

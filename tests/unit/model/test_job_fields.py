@@ -1,0 +1,105 @@
+"""The fields of a job's hash, decoded: as BullMQ writes them, as junk, and as numbers beyond all measure."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from qobserve.model.job import TIME_FIELDS, Backoff, JobTimes, job_times, milliseconds_field, ready_at
+
+NOW = 1796035293012
+
+
+def test_all_fields_are_read() -> None:
+    opts = b'{"delay":250,"backoff":{"type":"fixed","delay":9,"jitter":0.5}}'
+
+    assert TIME_FIELDS == (b"timestamp", b"processedOn", b"opts", b"atm", b"attemptsMade")
+    assert job_times([b"1796035293012", b"1796035293500", opts, b"2", b"7"]) == JobTimes(
+        timestamp=1796035293012,
+        processed_on=1796035293500,
+        attempts=2,
+        delay_ms=250,
+        backoff=Backoff(kind="fixed", delay_ms=9.0, jitter=0.5),
+    )
+
+
+@pytest.mark.parametrize(
+    "opts",
+    [
+        None,
+        b"",
+        b"junk",
+        b"[]",
+        b"null",
+        b"7",
+        b'"text"',
+        b"\xff\xfe",
+        b'{"delay":"5","backoff":"5"}',
+        b'{"delay":-5,"backoff":-5}',
+        b'{"delay":true,"backoff":true}',
+        b'{"delay":null,"backoff":null}',
+        b'{"delay":NaN,"backoff":NaN}',
+        b'{"delay":[1],"backoff":[1]}',
+        b"[" * 60_000,
+        b'{"delay":' + b"9" * 5000 + b"}",
+        b'{"delay":5,"data":"' + b"x" * 65_536 + b'"}',  # what is larger is not read
+    ],
+    ids=lambda opts: repr(opts)[:30],
+)
+def test_options_that_are_junk_say_nothing(opts: bytes | None) -> None:
+    assert job_times([b"1", None, opts, None, None]) == JobTimes(
+        timestamp=1, processed_on=None, attempts=0, delay_ms=0, backoff=None
+    )
+
+
+@pytest.mark.parametrize("huge", ["1e300", "9" * 400, "Infinity", str(2**53)])
+@pytest.mark.parametrize("attempts", ["1", "61", "1000000", "9" * 19])
+@pytest.mark.parametrize("opts", ['{"delay":%s}', '{"backoff":%s}', '{"backoff":{"type":"exponential","delay":%s}}'])
+def test_numbers_beyond_all_measure_end_in_the_far_future(huge: str, attempts: str, opts: str) -> None:
+    times = job_times([b"1", b"1", (opts % huge).encode(), attempts.encode(), None])
+
+    assert ready_at(times, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("jitter", "shortest"), [(0, 1000), (0.5, 500), (1, 0), (7, 0), (-1, 1000), ("much", 1000), (None, 1000)]
+)
+def test_jitter_can_only_shorten(jitter: object, shortest: int) -> None:
+    opts = {"backoff": {"type": "fixed", "delay": 1000, "jitter": jitter}}
+    backoff = job_times([b"1", None, json.dumps(opts).encode(), None, None]).backoff
+
+    assert backoff is not None
+    assert backoff.after(1) == shortest
+
+
+@pytest.mark.parametrize(
+    ("delay", "failures", "ms"), [(0.5, 1, 1), (1.5, 1, 2), (1.25, 1, 1), (0.25, 2, 1), (1000, 3, 4000)]
+)
+def test_an_exponential_backoff_is_rounded_as_javascript_rounds(delay: float, failures: int, ms: int) -> None:
+    assert Backoff(kind="exponential", delay_ms=delay, jitter=0.0).after(failures) == ms
+
+
+@pytest.mark.parametrize(
+    ("raw", "moment"),
+    [
+        (b"1796035293012", NOW),
+        (b"1796035281365.0007", 1796035281365),  # 4.18.3 writes fractions at times
+        (b"1.796035293012e+12", NOW),
+        (b"0", 0),
+        (b"2366841600000", 2366841600000),
+        (b"8640000000000000", 8_640_000_000_000_000),  # the last ms of JavaScript's clock
+        (b"8640000000000001", None),
+        (b"-1", None),
+        (b"-1e308", None),
+        (b"inf", None),
+        (b"nan", None),
+        (b"", None),
+        (b"soon", None),
+        (b"\xff", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_a_time_field(raw: bytes | None, moment: int | None) -> None:
+    assert milliseconds_field(raw) == moment
