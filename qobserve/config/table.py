@@ -61,7 +61,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         name="collector.schedulers.limit",
-        kind=kinds.within(0, 10_000),
+        kind=kinds.within(1, 10_000),
         owner=TargetSettings,
         field="schedulers_limit",
         help="Job schedulers that are shown per queue, soonest first.",

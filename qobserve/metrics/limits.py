@@ -29,7 +29,7 @@ RATE_LIMITED = Family(
 UNLOCKED = Family(
     "bullmq_queue_unlocked_jobs",
     "gauge",
-    "Active jobs that no living worker holds, among the longest-running ones that were looked at; they will be stalled.",
+    "Active jobs that no living worker holds, among the longest-running ones looked at; they will be stalled.",
 )
 BLOCKED = Family(
     "bullmq_queue_blocked",

@@ -32,10 +32,7 @@ class Answers(NamedTuple):
     wait_length: Reply
     wait_tail: Reply
     wait_head: Reply
-    paused_length: Reply
     paused_tail: Reply
-    paused_head: Reply
-    active_length: Reply
     active_tail: Reply
     prioritized_length: Reply
     prioritized_first: Reply
@@ -53,10 +50,20 @@ class Answers(NamedTuple):
     completed_count: Reply
     failed_count: Reply
     events: Reply
-    limiter: Reply
     limiter_ttl: Reply
-    schedulers_length: Reply
     schedulers_first: Reply
+
+
+class Rest(NamedTuple):
+    """The replies to `reader.rest.rest_commands`; None for what the first answers tell already."""
+
+    paused_length: Reply = None
+    active_length: Reply = None
+    schedulers_length: Reply = None
+    limiter: Reply = None
+
+
+_NOTHING_LEFT = Rest()
 
 
 class Meta(NamedTuple):
@@ -82,6 +89,7 @@ class Details:
     workers: Workers | None = None
     groups: Groups | None = None
     layout: str = "unknown"
+    rest: Rest = _NOTHING_LEFT
     problems: tuple[Problem, ...] = field(default=())
 
 
@@ -100,7 +108,8 @@ def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts | None,
     """Put together what both round trips told."""
     meta = meta_of(answers)
     stream = stream or NO_STREAM
-    jobs = _jobs(answers)
+    rest = details.rest
+    jobs = _jobs(answers, rest)
     library, _, version = text(meta.version).partition(":") if isinstance(meta.version, bytes) else ("bullmq", "", "")
     return QueueSnapshot(
         queue=queue,
@@ -117,8 +126,8 @@ def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts | None,
         workers=details.workers,
         unlocked=details.unlocked,
         concurrency_limit=concurrency_limit(meta.concurrency),
-        rate_limited_ms=rate_limited_ms(answers.limiter, answers.limiter_ttl, meta.limit_max, jobs),
-        scheduler_count=whole(answers.schedulers_length),
+        rate_limited_ms=rate_limited_ms(rest.limiter, answers.limiter_ttl, meta.limit_max, jobs),
+        scheduler_count=_count(answers.schedulers_first, rest.schedulers_length, per=2),
         schedulers=_schedulers(answers.schedulers_first),
         add_attempts=0 if answers.id is None else natural(answers.id),
         events_added=stream.added,
@@ -136,23 +145,29 @@ def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts | None,
     )
 
 
-def _jobs(answers: Answers) -> dict[State, int]:
+def _jobs(answers: Answers, rest: Rest) -> dict[State, int]:
     counted = {
-        State.WAITING: _list_length(answers.wait_length, answers.wait_tail, answers.wait_head),
-        State.PAUSED: _list_length(answers.paused_length, answers.paused_tail, answers.paused_head),
+        State.WAITING: _without_markers(whole(answers.wait_length), answers.wait_tail, answers.wait_head),
+        State.PAUSED: _without_markers(_count(answers.paused_tail, rest.paused_length), answers.paused_tail),
         State.PRIORITIZED: whole(answers.prioritized_length),
         State.DELAYED: whole(answers.delayed_length),
         State.WAITING_CHILDREN: whole(answers.children_length),
-        State.ACTIVE: _list_length(answers.active_length, answers.active_tail, None),
+        State.ACTIVE: _without_markers(_count(answers.active_tail, rest.active_length), answers.active_tail),
         State.COMPLETED: whole(answers.completed_length),
         State.FAILED: whole(answers.failed_length),
     }
     return {state: count for state, count in counted.items() if count is not None}
 
 
-def _list_length(length: Reply, tail: Reply, head: Reply) -> int | None:
+def _count(window: Reply, length: Reply, *, per: int = 1) -> int | None:
+    """How many there are: as many as the window shows (`per` replies each), or the length where they fill it."""
+    if length is not None:
+        return whole(length)
+    return len(window) // per if isinstance(window, list) else None
+
+
+def _without_markers(count: int | None, tail: Reply, head: Reply = None) -> int | None:
     """A list's length without the fake ids, which sit at its ends."""
-    count = whole(length)
     if count is None:
         return None
     seen = strings(tail)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from qobserve.reader.questions import ACTIVE_WINDOW, Windows
 
 _WINDOW_TOTAL = 8000
-_HASH_TOTAL = 3000
+_HASH_TOTAL = 2000
 _EVENT_TOTAL = 2000
 _EVENTS_AT_ONCE = 200
 _EVENTS_AT_LEAST = 10
@@ -27,7 +27,7 @@ class Budget:
     Attributes:
         windows: Ids read of each list.
         hashes: Hashes of waiting jobs read, and as many of prioritized ones.
-        payloads: Payload sizes asked of each of them.
+        payloads: Payload sizes asked.
         active: Active jobs looked at.
     """
 
@@ -43,7 +43,7 @@ def share(queues: int, schedulers: int) -> Budget:
     return Budget(
         windows=Windows(jobs=_clamp(_WINDOW_TOTAL // max(queues, 1), 8, 100), schedulers=schedulers),
         hashes=hashes,
-        payloads=_clamp(hashes // 4, 1, 10),
+        payloads=_clamp(hashes // 2, 1, 30),
         active=_clamp(hashes // 2, 1, ACTIVE_WINDOW),
     )
 

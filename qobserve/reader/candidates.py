@@ -28,7 +28,7 @@ def waiting_candidates(answers: Answers, budget: Budget) -> list[bytes]:
     """Jobs of `wait` and of the legacy `paused` list, the likeliest first, at most `budget.hashes` of each list."""
     return [
         *_ends_first(answers.wait_length, answers.wait_tail, answers.wait_head, budget.hashes),
-        *_ends_first(answers.paused_length, answers.paused_tail, answers.paused_head, budget.hashes),
+        *_ends_first(None, answers.paused_tail, None, budget.hashes),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from qobserve.model.keys import text
 from qobserve.model.layout import UNKNOWN, layout_of_keys, layout_of_version
-from qobserve.model.reading import Details, meta_of
+from qobserve.model.reading import Details, Rest, meta_of
 from qobserve.model.reply import Fault, whole
 from qobserve.model.snapshot import Problem
 from qobserve.reader.active import ActivePlan
@@ -15,6 +15,7 @@ from qobserve.reader.connection import pack
 from qobserve.reader.groups import group_commands, groups_of
 from qobserve.reader.levels import is_deep, probed, to_follow, window_levels
 from qobserve.reader.questions import level_probe
+from qobserve.reader.rest import rest_commands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from qobserve.reader.budget import Budget, EventBudget
     from qobserve.reader.memory import QueueMemory
 
-_PARTS = ("age", "payload", "age", "info", "depth", "age")
+_PARTS = ("age", "payload", "age", "info", "depth", "depth", "age")
 """The collector that each section of a plan is for."""
 
-_PART_OF = {"PTTL": "limits"}
+_PART_OF = {"PTTL": "limits", "GET": "limits"}
 """The same, where a command is for another one: the locks tell whether the queue is blocked by stalled jobs."""
 
 _KEY_SHOWN = 200
@@ -53,15 +54,13 @@ class DetailPlan:
         self._memory = memory
         self._ages = AgePlan(queue, answers, heads.values(), memory, budget)
         self._active = ActivePlan(queue, answers, memory, budget)
-        weighed = [
-            job
-            for jobs in (self._ages.waiting, self._ages.prioritized, self._active.jobs)
-            for job in jobs[: budget.payloads]
-        ]
+        weighed = [*self._ages.jobs, *self._active.jobs][: budget.payloads]
         self._levels = to_follow(window_levels(answers) | heads.keys()) if is_deep(answers) else ()
         new_levels = [found for found in self._levels if found not in memory.levels]
         self._settled_levels = not new_levels
         version = meta_of(answers).version
+        rest = rest_commands(queue, answers, budget.windows)
+        self._rest = tuple(rest)
         self._layout = layout_of_version(version)
         unversioned = [pack(b"ZCARD", queue.key(b"priority")), pack(b"EXISTS", queue.key(b"marker"))]
         self._sections = (
@@ -70,6 +69,7 @@ class DetailPlan:
             [level_probe(queue, level) for level in new_levels],
             unversioned if self._layout == UNKNOWN else [],
             group_commands(queue, version),
+            list(rest.values()),
             self._active.commands,
         )
         self.commands = b"".join(command for section in self._sections for command in section)
@@ -95,7 +95,7 @@ class DetailPlan:
         for section in self._sections:
             parts.append(replies[start : start + len(section)])
             start += len(section)
-        hashes, sizes, probes, keys, groups, active = parts
+        hashes, sizes, probes, keys, groups, rest, active = parts
         ages = self._read_ages(hashes, tail, now_ms)
         self._memory.levels = to_follow([*self._levels, *probed(probes)])
         layout = layout_of_keys(*keys) if keys else self._layout
@@ -107,6 +107,7 @@ class DetailPlan:
             unlocked=actives.unlocked,
             data_bytes=max((size for size in map(whole, sizes) if size), default=None),
             groups=groups_of(groups),
+            rest=Rest(**dict(zip(self._rest, rest, strict=True))),
             layout=layout,
             problems=self._problems(parts, tail),
         )

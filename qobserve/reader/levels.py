@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def is_deep(answers: Answers) -> bool:
     """Whether the window does not show the whole set."""
-    length, window = answers.prioritized_length, leveled(answers.prioritized_first)
-    return isinstance(length, int) and bool(window) and length > len(window)
+    length, window = answers.prioritized_length, answers.prioritized_first
+    return isinstance(length, int) and isinstance(window, list) and 0 < len(window) < 2 * length
 
 
 def window_levels(answers: Answers) -> set[int]:

@@ -54,11 +54,8 @@ QUESTIONS: dict[str, Question] = {
     "wait_length": Question("depth", b"LLEN", b"wait"),
     "wait_tail": _TAIL,
     "wait_head": Question("age", b"LINDEX", b"wait", _fixed(b"0")),
-    "paused_length": Question("depth", b"LLEN", b"paused"),
-    "paused_tail": Question("age", b"LRANGE", b"paused", _TAIL.arguments),
-    "paused_head": Question("age", b"LINDEX", b"paused", _fixed(b"0")),
-    "active_length": Question("depth", b"LLEN", b"active"),
-    "active_tail": Question("age", b"LRANGE", b"active", _fixed(b"%d" % -ACTIVE_WINDOW, b"-1")),
+    "paused_tail": Question("depth", b"LRANGE", b"paused", _TAIL.arguments),
+    "active_tail": Question("depth", b"LRANGE", b"active", _fixed(b"%d" % -ACTIVE_WINDOW, b"-1")),
     "prioritized_length": Question("depth", b"ZCARD", b"prioritized"),
     "prioritized_first": Question(
         "age", b"ZRANGE", b"prioritized", lambda windows: (b"0", b"%d" % (windows.jobs - 1), b"WITHSCORES")
@@ -77,9 +74,7 @@ QUESTIONS: dict[str, Question] = {
     "completed_count": Question("throughput", b"HGET", b"metrics:completed", _fixed(b"count")),
     "failed_count": Question("throughput", b"HGET", b"metrics:failed", _fixed(b"count")),
     "events": Question("throughput", b"XINFO STREAM", b"events"),
-    "limiter": Question("limits", b"GET", b"limiter"),
     "limiter_ttl": Question("limits", b"PTTL", b"limiter"),
-    "schedulers_length": Question("schedulers", b"ZCARD", b"repeat"),
     "schedulers_first": Question(
         "schedulers", b"ZRANGE", b"repeat", lambda windows: (b"0", b"%d" % (windows.schedulers - 1), b"WITHSCORES")
     ),

@@ -60,11 +60,19 @@ def _listen(address: str) -> socket.socket:
     host, port = split_address(address)
     if not host and socket.has_dualstack_ipv6():
         with contextlib.suppress(OSError):
-            return socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
+            return _prompt(
+                socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
+            )
         # Without IPv6 in the kernel's settings IPv4 still works; any other reason comes up again below.
     found = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)  # noqa: S104 - ":PORT" means every interface, as with every Prometheus exporter
     family, _, _, _, sockaddr = min(found, key=lambda item: item[0] != socket.AF_INET)
-    return socket.create_server(sockaddr, family=family, backlog=_BACKLOG)
+    return _prompt(socket.create_server(sockaddr, family=family, backlog=_BACKLOG))
+
+
+def _prompt(listening: socket.socket) -> socket.socket:
+    """Have its connections, which inherit it, send a page at once and not only after the client's delayed ACK."""
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 class HttpServer:

@@ -1,0 +1,39 @@
+"""Second round trip, what the windows leave open: lengths of lists that fill them, and a limiter that runs.
+
+Most queues have nothing of it, so that asking later is cheaper than asking always.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qobserve.reader.connection import pack
+from qobserve.reader.questions import ACTIVE_WINDOW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qobserve.model.keys import QueueId
+    from qobserve.model.reading import Answers
+    from qobserve.model.reply import Reply
+    from qobserve.reader.questions import Windows
+
+
+def rest_commands(queue: QueueId, answers: Answers, windows: Windows) -> dict[str, bytes]:
+    """The commands, by the names of `model.reading.Rest`."""
+    return {name: pack(command, queue.key(suffix)) for name, command, suffix in _open(answers, windows)}
+
+
+def _open(answers: Answers, windows: Windows) -> Iterator[tuple[str, bytes, bytes]]:
+    if _fills(answers.paused_tail, windows.jobs):
+        yield "paused_length", b"LLEN", b"paused"
+    if _fills(answers.active_tail, ACTIVE_WINDOW):
+        yield "active_length", b"LLEN", b"active"
+    if _fills(answers.schedulers_first, 2 * windows.schedulers):
+        yield "schedulers_length", b"ZCARD", b"repeat"
+    if isinstance(answers.limiter_ttl, int) and answers.limiter_ttl > 0:
+        yield "limiter", b"GET", b"limiter"
+
+
+def _fills(window: Reply, size: int) -> bool:
+    return isinstance(window, list) and len(window) >= size
