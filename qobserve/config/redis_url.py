@@ -69,6 +69,8 @@ def redis_url(text: str) -> str:
 
 
 def _check_query(shown: str, query: str) -> None:
+    if "@" in query:
+        raise ValueError(f'"{shown}" has a "?" before its "@": write %3F in a user name or a password')
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name != "db":
             raise ValueError(

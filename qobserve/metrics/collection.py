@@ -15,35 +15,46 @@ from qobserve.metrics.exporter import scrape_samples
 from qobserve.metrics.family import Samples, queue_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from qobserve.config import Slo
     from qobserve.metrics.collector import Collector
     from qobserve.model.keys import QueueId
-    from qobserve.model.snapshot import QueueSnapshot, Snapshot
+    from qobserve.model.snapshot import QueueSnapshot, RedisFacts, Snapshot
 
 LOG = logging.getLogger("qobserve.metrics")
 
 
-class _Printed:
-    """What one family prints of each queue; kept as long as the queue's snapshot is the same object."""
+class _Printer:
+    """Prints one collector's families; what does not hinge on the clock is kept as long as a queue is unchanged."""
 
-    def __init__(self, source: OfQueue) -> None:
-        self._source = source
-        self._blocks: dict[str, tuple[QueueSnapshot, str]] = {}
+    def __init__(self, collector: Collector) -> None:
+        self._sources = collector.sources
+        self._lasting = [each for each in collector.sources if isinstance(each, OfQueue) and each.lasting]
+        self._kept: dict[str, tuple[QueueSnapshot, tuple[str, ...]]] = {}
 
-    def samples(self, queues: Mapping[str, Seen]) -> Samples:
-        family, rows = self._source.family, self._source.rows
-        if not self._source.lasting:
-            return Samples(family, tuple([family.lines(rows(labels, seen)) for labels, seen in queues.items()]))
-        before, blocks = self._blocks, {}
+    def samples(self, queues: Mapping[str, Seen], servers: Sequence[RedisFacts]) -> Iterator[Samples]:
+        """Each family, in the collector's order."""
+        lasting = self._columns(queues)
+        for source in self._sources:
+            family = source.family
+            if isinstance(source, OfServers):
+                yield family.samples(source.rows(servers))
+            elif source.lasting:
+                yield Samples(family, next(lasting, ()))
+            else:
+                yield Samples(family, tuple([family.lines(source.rows(*queue)) for queue in queues.items()]))
+
+    def _columns(self, queues: Mapping[str, Seen]) -> Iterator[tuple[str, ...]]:
+        """For each lasting family the blocks of all queues."""
+        before, kept = self._kept, {}
         for labels, seen in queues.items():
-            kept = before.get(labels)
-            if kept is None or kept[0] is not seen.queue:
-                kept = (seen.queue, family.lines(rows(labels, seen)))
-            blocks[labels] = kept
-        self._blocks = blocks
-        return Samples(family, tuple([text for _, text in blocks.values()]))
+            known = before.get(labels)
+            if known is None or known[0] is not seen.queue:
+                known = (seen.queue, tuple([each.family.lines(each.rows(labels, seen)) for each in self._lasting]))
+            kept[labels] = known
+        self._kept = kept
+        return zip(*[blocks for _, blocks in kept.values()], strict=True)
 
 
 class Collection:
@@ -63,12 +74,8 @@ class Collection:
         collectors: Iterable[Collector] = COLLECTORS,
     ) -> None:
         self._slo = slo
-        self._collectors = {
-            collector.name: [
-                _Printed(source) if isinstance(source, OfQueue) else source for source in collector.sources
-            ]
-            for collector in collectors
-            if enabled.get(collector.name, True)
+        self._printers = {
+            collector.name: _Printer(collector) for collector in collectors if enabled.get(collector.name, True)
         }
         self._dropped: dict[str, int] = {}
 
@@ -78,9 +85,10 @@ class Collection:
         unread = {problem.part for problem in snapshot.problems()}
         samples: list[Samples] = []
         succeeded: dict[str, bool] = {}
-        for name, sources in self._collectors.items():
+        servers = [server.facts for server in snapshot.servers if server.facts is not None]
+        for name, printer in self._printers.items():
             try:
-                samples += list(_run(sources, snapshot, queues))
+                samples += list(printer.samples(queues, servers))
             except Exception:  # the isolation of one collector from the others is the point of the loop
                 LOG.exception("a collector failed", extra={"collector": name})
                 unread.add(name)
@@ -104,12 +112,3 @@ class Collection:
             "collision": self._dropped.get("collision", 0) + collisions,
         }
         return seen
-
-
-def _run(sources: Iterable[_Printed | OfServers], snapshot: Snapshot, queues: Mapping[str, Seen]) -> Iterator[Samples]:
-    facts = [server.facts for server in snapshot.servers if server.facts is not None]
-    for source in sources:
-        if isinstance(source, OfServers):
-            yield source.family.samples(source.rows(facts))
-        else:
-            yield source.samples(queues)

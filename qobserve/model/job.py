@@ -27,6 +27,7 @@ PROMOTION_SLACK_MS = 1000
 
 _LARGEST_OPTS = 65_536
 _LARGEST_EXPONENT = 60
+_REMEMBERED_BYTES = 1024
 _MOST_MS = 2**53
 """Beyond this JavaScript's numbers, and so BullMQ's times, are not whole any more."""
 
@@ -78,6 +79,11 @@ class JobTimes:
 
 def job_times(fields: Sequence[bytes | None]) -> JobTimes:
     """Decode the reply to HMGET of `TIME_FIELDS`; what is junk reads as absent."""
+    small = sum(len(field) for field in fields if field is not None) <= _REMEMBERED_BYTES
+    return _remembered(tuple(fields)) if small else _decoded(fields)
+
+
+def _decoded(fields: Sequence[bytes | None]) -> JobTimes:
     timestamp, processed_on, opts, atm, attempts_made = fields
     delay_ms, backoff = _options(opts) if opts is not None and len(opts) <= _LARGEST_OPTS else (0, None)
     return JobTimes(
@@ -87,6 +93,10 @@ def job_times(fields: Sequence[bytes | None]) -> JobTimes:
         delay_ms=delay_ms,
         backoff=backoff,
     )
+
+
+_remembered = lru_cache(maxsize=8192)(_decoded)
+"""The jobs that matter stay the same from scrape to scrape."""
 
 
 def ready_at(job: JobTimes, now_ms: int) -> ReadyAt | None:
@@ -113,7 +123,6 @@ def milliseconds_field(raw: Reply) -> int | None:
     return milliseconds(raw) if isinstance(raw, bytes) else None
 
 
-@lru_cache(maxsize=4096)
 def _options(raw: bytes) -> tuple[int, Backoff | None]:
     try:
         opts = json.loads(raw)

@@ -63,7 +63,7 @@ class Rest(NamedTuple):
     limiter: Reply = None
 
 
-_NOTHING_LEFT = Rest()
+NOTHING_LEFT = Rest()
 
 
 class Meta(NamedTuple):
@@ -89,7 +89,7 @@ class Details:
     workers: Workers | None = None
     groups: Groups | None = None
     layout: str = "unknown"
-    rest: Rest = _NOTHING_LEFT
+    rest: Rest = NOTHING_LEFT
     problems: tuple[Problem, ...] = field(default=())
 
 

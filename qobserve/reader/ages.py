@@ -46,7 +46,7 @@ class AgePlan:
         self.prioritized = prioritized_candidates(answers, heads, budget)
         self._memory = memory
         self._witness = memory.witness[0] if memory.witness and self.waiting else None
-        self.jobs = list(dict.fromkeys([*self.waiting, *self.prioritized, *filter(None, [self._witness])]))
+        self.jobs = dict.fromkeys([*self.waiting, *self.prioritized, *filter(None, [self._witness])])
         self._events_key = queue.key(b"events")
         self._stream = answers.events if isinstance(answers.events, list) else None
         self.commands = [pack(b"HMGET", queue.key(job), *TIME_FIELDS) for job in self.jobs]
@@ -54,7 +54,7 @@ class AgePlan:
     @property
     def settled(self) -> bool:
         """Whether everything that the stream's tail could tell has been asked."""
-        return self._stream is None or self._memory.asked.keys() >= set(self.jobs)
+        return self._stream is None or self._memory.asked.keys() >= self.jobs.keys()
 
     @property
     def witness(self) -> bytes | None:

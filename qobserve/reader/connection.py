@@ -79,13 +79,14 @@ class _Batched(AbstractConnection):
         self._writer.write(batch)
         parser = hiredis.Reader(replyError=Fault)  # type: ignore[arg-type]  # an error is a value here, none is raised
         received: list[Reply] = []
+        parsed, keep = parser.gets, received.append  # bound once: there are tens of thousands of replies
         while len(received) < replies:
             chunk = await self._reader.read(_CHUNK)
             if not chunk:
                 raise ConnectionResetError("the server closed the connection in the middle of an answer")
             parser.feed(chunk)
-            while (reply := parser.gets()) is not False:
-                received.append(reply)
+            while (reply := parsed()) is not False:
+                keep(reply)
         return received
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from qobserve.model.keys import text
 from qobserve.model.layout import UNKNOWN, layout_of_keys, layout_of_version
-from qobserve.model.reading import Details, Rest, meta_of
+from qobserve.model.reading import NOTHING_LEFT, Details, Rest, meta_of
 from qobserve.model.reply import Fault, whole
 from qobserve.model.snapshot import Problem
 from qobserve.reader.active import ActivePlan
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Answers
     from qobserve.model.reply import Reply
-    from qobserve.reader.ages import Ages
+    from qobserve.reader.active import Actives
     from qobserve.reader.budget import Budget, EventBudget
     from qobserve.reader.memory import QueueMemory
 
@@ -32,6 +33,9 @@ _PARTS = ("age", "payload", "age", "info", "depth", "depth", "age")
 
 _PART_OF = {"PTTL": "limits", "GET": "limits"}
 """The same, where a command is for another one: the locks tell whether the queue is blocked by stalled jobs."""
+
+_KEYS = 3
+"""The section that asks for keys which tell the layout."""
 
 _KEY_SHOWN = 200
 
@@ -74,8 +78,8 @@ class DetailPlan:
         )
         self.commands = b"".join(command for section in self._sections for command in section)
         self.expected = sum(map(len, self._sections))
-        self._last_hashes: Sequence[Reply] = ()
-        self._last_ages: Ages | None = None
+        self._steady = self.expected - len(self._active.commands)
+        self._last: tuple[Sequence[Reply], Actives, Details] | None = None
 
     def is_current(self, memory: QueueMemory) -> bool:
         """Whether the same first answers would lead to this plan again, with what is remembered of the queue now."""
@@ -89,36 +93,53 @@ class DetailPlan:
         return self._ages.tail_command(events)
 
     def details(self, replies: Sequence[Reply], tail: Reply, now_ms: int) -> Details:
-        """Understand the replies to `commands` and to `tail_command`, and remember what the next scrape needs."""
-        parts: list[Sequence[Reply]] = []
-        start = 0
-        for section in self._sections:
-            parts.append(replies[start : start + len(section)])
-            start += len(section)
-        hashes, sizes, probes, keys, groups, rest, active = parts
-        ages = self._read_ages(hashes, tail, now_ms)
-        self._memory.levels = to_follow([*self._levels, *probed(probes)])
-        layout = layout_of_keys(*keys) if keys else self._layout
+        """Understand the replies to `commands` and to `tail_command`, and remember what the next scrape needs.
+
+        The same replies come to the same details, the very object. The locks of active jobs, which count down, do not
+        matter by themselves, but by what they say.
+        """
+        steady, active = replies[: self._steady], replies[self._steady :]
+        layout = self._layout_by(steady)
         actives = self._active.read(active, now_ms, layout)
-        return Details(
+        if tail is None and self._last is not None and self._last[:2] == (steady, actives):
+            return self._last[2]
+        details, lasting = self._details(steady, actives, tail, layout, now_ms)
+        problems = self._problems((*self._parts(steady), active), tail)
+        details = replace(details, problems=problems) if problems else details
+        self._last = (steady, actives, details) if lasting and not problems else None
+        return details
+
+    def _details(
+        self, steady: Sequence[Reply], actives: Actives, tail: Reply, layout: str, now_ms: int
+    ) -> tuple[Details, bool]:
+        hashes, sizes, probes, _, groups, rest = self._parts(steady)
+        ages, lasting = self._ages.read(hashes, tail, now_ms)
+        self._memory.levels = to_follow([*self._levels, *probed(probes)])
+        details = Details(
             waiting_since=ages.waiting,
             prioritized_since=ages.prioritized,
             active_since_ms=actives.since_ms,
             unlocked=actives.unlocked,
             data_bytes=max((size for size in map(whole, sizes) if size), default=None),
             groups=groups_of(groups),
-            rest=Rest(**dict(zip(self._rest, rest, strict=True))),
+            rest=Rest(**dict(zip(self._rest, rest, strict=True))) if rest else NOTHING_LEFT,
             layout=layout,
-            problems=self._problems(parts, tail),
         )
+        return details, lasting
 
-    def _read_ages(self, hashes: Sequence[Reply], tail: Reply, now_ms: int) -> Ages:
-        """The ages; the same hashes as last time come to the same."""
-        if tail is None and self._last_ages is not None and self._last_hashes == hashes:
-            return self._last_ages
-        ages, lasting = self._ages.read(hashes, tail, now_ms)
-        self._last_hashes, self._last_ages = hashes, ages if lasting else None
-        return ages
+    def _parts(self, steady: Sequence[Reply]) -> list[Sequence[Reply]]:
+        """The replies by section, without the active jobs'."""
+        parts: list[Sequence[Reply]] = []
+        start = 0
+        for section in self._sections[:-1]:
+            parts.append(steady[start : start + len(section)])
+            start += len(section)
+        return parts
+
+    def _layout_by(self, steady: Sequence[Reply]) -> str:
+        if self._layout != UNKNOWN:
+            return self._layout
+        return layout_of_keys(*self._parts(steady)[_KEYS])
 
     def _problems(self, replies: Sequence[Sequence[Reply]], tail: Reply) -> tuple[Problem, ...]:
         """One problem for each part that has faults."""

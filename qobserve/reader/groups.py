@@ -29,8 +29,9 @@ def group_commands(queue: QueueId, version: Reply) -> list[bytes]:
 
 
 def groups_of(replies: Sequence[Reply]) -> Groups | None:
-    """Understand the replies to `group_commands`."""
-    if not replies:
+    """Understand the replies to `group_commands`; None where the library is not Pro, or a set cannot be read."""
+    counts = [count for count in map(whole, replies) if count is not None]
+    if len(counts) < len(_SETS):
         return None
-    free, limited, maxed, paused = (whole(reply) or 0 for reply in replies)
+    free, limited, maxed, paused = counts
     return Groups(free=free, limited=limited, maxed=maxed, paused=paused)

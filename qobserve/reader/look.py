@@ -47,7 +47,7 @@ class Looker:
     def __init__(self, *, schedulers: int, most_clients: int) -> None:
         self._schedulers = schedulers
         self._most_clients = most_clients
-        self._packed: dict[QueueId, bytes] = {}
+        self._packed: dict[QueueId, tuple[tuple[int, ...], bytes]] = {}
         self._budget = share(0, schedulers)
         self._names = WorkerNames(())
         self._last: dict[QueueId, LastTime] = {}
@@ -85,11 +85,13 @@ class Looker:
         self._packed.clear()
         self._last.clear()
 
-    def _questions(self, queue: QueueId) -> bytes:
-        packed = self._packed.get(queue)
-        if packed is None:
-            packed = self._packed[queue] = first_batch(queue, self._budget.windows)
-        return packed
+    def _questions(self, queue: QueueId, levels: tuple[int, ...]) -> bytes:
+        """The packed questions about a queue and the probes after its known levels."""
+        kept = self._packed.get(queue)
+        if kept is None or kept[0] != levels:
+            probes = (level_probe(queue, level) for level in levels)
+            kept = self._packed[queue] = (levels, b"".join([first_batch(queue, self._budget.windows), *probes]))
+        return kept[1]
 
     async def _first(
         self, link: Link, memories: Mapping[QueueId, QueueMemory]
@@ -97,8 +99,7 @@ class Looker:
         batch = [*_HEADER]
         expected = len(_HEADER)
         for queue, memory in memories.items():
-            batch.append(self._questions(queue))
-            batch += [level_probe(queue, level) for level in memory.levels]
+            batch.append(self._questions(queue, memory.levels))
             expected += len(QUESTIONS) + len(memory.levels)
         replies = await link.exchange(b"".join(batch), expected)
         answers = replies[len(_HEADER) :]
@@ -140,7 +141,7 @@ class Looker:
         """The queue's snapshot: last time's own where everything is the same."""
         last = self._last.get(one.queue)
         counted = None if workers is None else Workers(count=workers, evidence="connections")
-        if last is not None and last.plan is plan and last.details == details and last.snapshot.workers == counted:
+        if last is not None and last.details is details and last.snapshot.workers == counted:
             return last.snapshot
         answers = one.answers
         problems = without_repetition((*queue_problems(one.queue, answers, one.refused), *details.problems))

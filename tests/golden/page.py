@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from qobserve.config import Slo
-from qobserve.metrics.collection import collect
+from qobserve.metrics.collection import Collection
 from qobserve.metrics.exposition import OPENMETRICS, TEXT, render
 from qobserve.model.job import ReadyAt
 from qobserve.model.keys import QueueId
@@ -118,5 +118,4 @@ _SLO = {FULL.queue: Slo(wait=30.0, objective=0.999), EMPTY.queue: Slo(wait=0.5)}
 
 def text(content_type: str) -> bytes:
     """The page as it is printed now."""
-    collected = collect(SNAPSHOT, enabled={}, slo=_SLO.get, dropped_before={"schedulers": 2, "collision": 2})
-    return render(collected.samples, content_type)
+    return render(Collection(enabled={}, slo=_SLO.get).collect(SNAPSHOT), content_type)

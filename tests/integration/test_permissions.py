@@ -42,8 +42,8 @@ CONCERNED = {
 """By command: the collectors that cannot do without."""
 
 OWNER = {family.name: collector.name for collector in COLLECTORS for family in collector.families}
-DERIVED = {"bullmq_queue_blocked", "bullmq_queue_drain_seconds"}
-"""Families that put together what several collectors read."""
+DERIVED = {"bullmq_queue_blocked", "bullmq_queue_ready_jobs", "bullmq_queue_unlocked_jobs"}
+"""Families that follow from what another collector reads, and go with it."""
 
 
 @pytest.fixture(scope="module")

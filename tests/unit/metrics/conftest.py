@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from golden.page import NOW_MS
 
-from qobserve.metrics.collector import Facts
-from qobserve.model.snapshot import ServerSnapshot, Snapshot
+from qobserve.metrics.collector import OfServers, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,15 +27,17 @@ def collected() -> Callable[..., Rows]:
         collector: Collector,
         queue: QueueSnapshot | None = None,
         *,
-        servers: tuple[RedisFacts | None, ...] = (),
+        servers: tuple[RedisFacts, ...] = (),
         slo: Slo | None = None,
     ) -> Rows:
-        snapshot = Snapshot(servers=tuple(ServerSnapshot(now_ms=NOW_MS, facts=facts) for facts in servers))
-        queues = [] if queue is None else [("q", queue, NOW_MS)]
-        samples = list(collector.collect(Facts(snapshot=snapshot, queues=queues, slo=lambda _: slo)))
-        assert tuple(one.family for one in samples) == collector.families
-        rows = {one.family.name: dict(one.rows) for one in samples}
-        assert sum(map(len, rows.values())) == sum(len(one.rows) for one in samples), "a series was printed twice"
-        return rows
+        found: Rows = {}
+        for source in collector.sources:
+            if isinstance(source, OfServers):
+                rows = list(source.rows(servers))
+            else:
+                rows = [] if queue is None else list(source.rows("q", Seen(queue, NOW_MS, slo)))
+            found[source.family.name] = dict(rows)
+            assert len(found[source.family.name]) == len(rows), "a series is printed twice"
+        return found
 
     return run

@@ -8,43 +8,49 @@ from typing import TYPE_CHECKING
 
 import pytest
 from golden.page import EMPTY, FULL, NOW_MS, SNAPSHOT, UNREAD
+from golden.printed import rows
 
 from qobserve.metrics import COLLECTORS
-from qobserve.metrics.collection import collect
-from qobserve.metrics.collector import Collector
+from qobserve.metrics.collection import Collection
+from qobserve.metrics.collector import Collector, OfQueue
 from qobserve.metrics.family import Family
 from qobserve.model.keys import QueueId
 from qobserve.model.snapshot import Problem, ServerSnapshot, Snapshot, Trouble
+from qobserve.model.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from qobserve.metrics.collection import Collected
-    from qobserve.metrics.collector import Facts
-    from qobserve.metrics.family import Samples
+    from qobserve.metrics.collector import Seen
+    from qobserve.metrics.family import Row, Samples
 
 NAMES = [collector.name for collector in COLLECTORS]
 FAMILY = Family("bullmq_broken", "gauge", "Never shown.")
 
 
-def fail_half_way(_facts: Facts) -> Iterator[Samples]:
-    yield FAMILY.samples([("", 1)])
+def fail_half_way(_queue: str, _seen: Seen) -> Iterator[Row]:
+    yield "", 1
     raise ZeroDivisionError("a defect of the collector")
 
 
-BROKEN = Collector("broken", (FAMILY,), fail_half_way)
+GOOD = OfQueue(Family("bullmq_good", "gauge", "Never shown: another part fails."), lambda queue, _: [(queue, 1)])
+BROKEN = Collector("broken", (GOOD, OfQueue(FAMILY, fail_half_way)))
 
 
-def scrape(snapshot: Snapshot, **options: object) -> Collected:
-    given: dict[str, object] = {"enabled": {}, "slo": lambda _: None, "dropped_before": {}, **options}
-    return collect(snapshot, **given)  # type: ignore[arg-type]  # by name, with defaults for most
+def collection(**options: object) -> Collection:
+    given: dict[str, object] = {"enabled": {}, "slo": lambda _: None, **options}
+    return Collection(**given)  # type: ignore[arg-type]  # by name, with defaults for most
 
 
-def values(collected: Collected) -> dict[str, Mapping[str, float]]:
-    return {samples.family.name: dict(samples.rows) for samples in collected.samples}
+def scrape(snapshot: Snapshot, **options: object) -> list[Samples]:
+    return collection(**options).collect(snapshot)
 
 
-def success(collected: Collected) -> dict[str, float]:
+def values(collected: list[Samples]) -> dict[str, dict[str, float]]:
+    return {samples.family.name: dict(rows(samples)) for samples in collected}
+
+
+def success(collected: list[Samples]) -> dict[str, float]:
     return {labels.split('"')[1]: value for labels, value in values(collected)["bullmq_collector_success"].items()}
 
 
@@ -62,8 +68,8 @@ def test_a_collector_that_fails_takes_none_along_and_is_logged_once(caplog: pyte
     whole = values(scrape(healthy()))
 
     assert success(broken) == dict.fromkeys(NAMES, 1) | {"broken": 0}
-    assert {name: rows for name, rows in values(broken).items() if name != "bullmq_collector_success"} == {
-        name: rows for name, rows in whole.items() if name != "bullmq_collector_success"
+    assert {name: told for name, told in values(broken).items() if name != "bullmq_collector_success"} == {
+        name: told for name, told in whole.items() if name != "bullmq_collector_success"
     }
     (record,) = caplog.records
     assert (record.name, record.levelname, record.getMessage(), vars(record)["collector"]) == (
@@ -100,7 +106,7 @@ def test_a_part_that_could_not_be_read_is_no_success_and_hides_nothing(part: str
 
 def test_while_redis_is_down_nothing_succeeds() -> None:
     down = scrape(Snapshot(trouble=Trouble(reason="timeout", message="no answer")))
-    shown = {name for name, rows in values(down).items() if rows}
+    shown = {name for name, told in values(down).items() if told}
 
     assert success(down) == dict.fromkeys(NAMES, 0)
     assert shown == {
@@ -119,16 +125,15 @@ def test_of_two_queues_whose_names_read_the_same_the_first_stays() -> None:
         (ServerSnapshot(now_ms=NOW_MS, queues=twins),),
         tuple(ServerSnapshot(now_ms=NOW_MS, queues=(twin,)) for twin in twins),
     ):
-        collected = scrape(Snapshot(servers=servers))
+        collected = values(scrape(Snapshot(servers=servers)))
 
-        assert values(collected)["bullmq_queue_add_attempts_total"] == {r'prefix="bull",queue="\\xff"': 1}
-        assert collected.dropped == {"schedulers": 0, "collision": 1}
+        assert collected["bullmq_queue_add_attempts_total"] == {r'prefix="bull",queue="\\xff"': 1}
+        assert collected["bullmq_series_dropped_total"] == {'reason="schedulers"': 0, 'reason="collision"': 1}
 
 
 def test_what_was_left_out_adds_up_over_scrapes() -> None:
-    first = scrape(SNAPSHOT)
-    second = scrape(SNAPSHOT, dropped_before=first.dropped)
-    dropped = [values(collected)["bullmq_series_dropped_total"] for collected in (first, second)]
+    lasting = collection()
+    dropped = [values(lasting.collect(SNAPSHOT))["bullmq_series_dropped_total"] for _ in range(2)]
 
     # At 0 from the start: a counter that begins at its first increase hides it from rate().
     assert dropped == [
@@ -149,3 +154,22 @@ def test_each_queue_is_as_old_as_its_own_server_says() -> None:
         'prefix="bull",queue="unread",state="active"': 1.0,
         'prefix="bull",queue="other",state="active"': 6.0,
     }
+
+
+def test_what_is_kept_from_the_scrape_before_is_what_would_be_printed_now() -> None:
+    lasting = collection()
+    busier = replace(EMPTY, add_attempts=1, jobs={**EMPTY.jobs, State.ACTIVE: 77})
+    for now_ms, queues in (
+        (NOW_MS, (FULL, EMPTY)),
+        (NOW_MS + 7_000, (FULL, EMPTY)),  # nothing but the clock
+        (NOW_MS + 90_000, (EMPTY, FULL)),
+        (NOW_MS + 91_000, (FULL, busier)),
+        (NOW_MS + 92_000, (busier,)),
+        (NOW_MS + 93_000, (FULL, busier, UNREAD)),
+    ):
+        snapshot = Snapshot(servers=(ServerSnapshot(now_ms=now_ms, queues=queues),))
+        kept, anew = values(lasting.collect(snapshot)), values(scrape(snapshot))
+        for told in (kept, anew):
+            del told["bullmq_series_dropped_total"]  # it adds up over scrapes
+
+        assert kept == anew

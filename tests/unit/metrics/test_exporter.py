@@ -6,6 +6,7 @@ import platform
 from typing import TYPE_CHECKING
 
 from golden.page import SNAPSHOT
+from golden.printed import rows
 
 import qobserve
 from qobserve.metrics.exporter import OF_SCRAPE, build_samples, scrape_samples
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def rows(snapshot: Snapshot, succeeded: Mapping[str, bool], dropped: Mapping[str, int]) -> dict[str, dict[str, float]]:
+def told(snapshot: Snapshot, succeeded: Mapping[str, bool], dropped: Mapping[str, int]) -> dict[str, dict[str, float]]:
     samples = list(scrape_samples(snapshot, succeeded, dropped))
     assert tuple(one.family for one in samples) == OF_SCRAPE
-    return {one.family.name: dict(one.rows) for one in samples}
+    return {one.family.name: dict(rows(one)) for one in samples}
 
 
 def test_a_scrape_that_went_well_but_for_one_collector() -> None:
-    assert rows(SNAPSHOT, {"depth": True, "age": False}, {"collision": 2}) == {
+    assert told(SNAPSHOT, {"depth": True, "age": False}, {"collision": 2}) == {
         "bullmq_up": {"": 1},
         "bullmq_scrape_duration_seconds": {"": 0.015625},
         "bullmq_collector_success": {'collector="depth"': 1, 'collector="age"': 0},
@@ -35,7 +36,7 @@ def test_a_scrape_that_went_well_but_for_one_collector() -> None:
 def test_a_redis_that_is_down_has_no_known_number_of_queues() -> None:
     down = Snapshot(trouble=Trouble(reason="unreachable", message="connection refused"), duration_seconds=2.0)
 
-    assert rows(down, {"depth": False}, {}) == {
+    assert told(down, {"depth": False}, {}) == {
         "bullmq_up": {"": 0},
         "bullmq_scrape_duration_seconds": {"": 2.0},
         "bullmq_collector_success": {'collector="depth"': 0},
@@ -48,4 +49,4 @@ def test_a_redis_that_is_down_has_no_known_number_of_queues() -> None:
 def test_who_serves() -> None:
     labels = f'python_version="{platform.python_version()}",version="{qobserve.__version__}"'
 
-    assert build_samples().rows == ((labels, 1),)
+    assert rows(build_samples()) == [(labels, 1)]

@@ -94,6 +94,7 @@ def test_both_formats_are_as_prometheus_client_prints_them(told: list[Told]) -> 
         (0, b"0.0"),
         (7, b"7.0"),
         (-1, b"-1.0"),
+        (-(10**17), b"-1e+17"),
         (999_999, b"999999.0"),
         (1_000_000, b"1e+06"),
         (12_345_678, b"1.2345678e+07"),

@@ -47,8 +47,9 @@ def test_any_name_is_read_back_as_it_is(prefix: bytes, name: bytes) -> None:
     assert family.samples[0].labels == {"prefix": queue.prefix, "queue": queue.name}
 
 
-def test_samples_keep_their_order() -> None:
-    rows = (("b", 1), ("a", 2.5))
+def test_rows_are_printed_in_their_order_as_one_block() -> None:
+    samples = JOBS.samples(iter([('b="1"', 1), ("", 2.5)]))
 
-    assert JOBS.samples(iter(rows)).rows == rows
-    assert JOBS.samples(()).family is JOBS
+    assert samples.family is JOBS
+    assert samples.blocks == ('bullmq_queue_jobs{b="1"} 1.0\nbullmq_queue_jobs 2.5\n',)
+    assert JOBS.samples(()).blocks == ("",)

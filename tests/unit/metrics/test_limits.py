@@ -25,6 +25,7 @@ def test_a_queue_that_is_held_back_in_every_way_but_one(collected: Callable[...,
             'q,reason="scheduler_overdue"': 1,
             'q,reason="stalled"': 1,
         },
+        "bullmq_queue_unlocked_jobs": {"q": 1},
     }
 
 
@@ -41,6 +42,7 @@ def test_a_queue_without_work_is_not_blocked(collected: Callable[..., object]) -
             'q,reason="scheduler_overdue"': 0,
             'q,reason="stalled"': 0,
         },
+        "bullmq_queue_unlocked_jobs": {"q": 0},
     }
 
 
@@ -50,4 +52,5 @@ def test_what_is_unknown_is_absent(collected: Callable[..., object]) -> None:
         "bullmq_queue_concurrency_limit": {},
         "bullmq_queue_rate_limited_seconds": {},
         "bullmq_queue_blocked": {},
+        "bullmq_queue_unlocked_jobs": {},
     }

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 
 import pytest
+from golden.printed import rows
 
 from qobserve.metrics.process import process_samples
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prometheus_client reads /proc")
 def test_the_process_tells_its_cpu_memory_and_files() -> None:
-    samples = {one.family.name: (one.family.type, dict(one.rows)) for one in process_samples()}
+    samples = list(process_samples())
 
-    assert {name: kind for name, (kind, _) in samples.items()} == {
+    assert {one.family.name: one.family.type for one in samples} == {
         "process_virtual_memory_bytes": "gauge",
         "process_resident_memory_bytes": "gauge",
         "process_start_time_seconds": "gauge",
@@ -21,4 +22,5 @@ def test_the_process_tells_its_cpu_memory_and_files() -> None:
         "process_open_fds": "gauge",
         "process_max_fds": "gauge",
     }
-    assert [name for name, (_, rows) in samples.items() if rows.keys() != {""} or not rows[""] > 0] == []
+    assert [labels for one in samples for labels, _ in rows(one)] == [""] * len(samples)
+    assert all(value > 0 for one in samples for _, value in rows(one))

@@ -35,7 +35,7 @@ def test_one_server(collected: Callable[..., object]) -> None:
 def test_of_a_cluster_the_worst_node_counts(collected: Callable[..., object]) -> None:
     worse = replace(SERVER, eviction_policy="allkeys-lru", evicted_keys=3, memory_used=1000, aof_enabled=True)
 
-    assert collected(COLLECTOR, servers=(SERVER, worse, replace(SERVER, evicted_keys=4), None)) == {
+    assert collected(COLLECTOR, servers=(SERVER, worse, replace(SERVER, evicted_keys=4))) == {
         INFO: {NAME: 1},
         SAFE: {"": 0},
         AOF: {"": 0},
@@ -58,7 +58,6 @@ def test_what_no_server_tells_is_absent(collected: Callable[..., object]) -> Non
     nothing: dict[str, dict[str, float]] = {SAFE: {}, AOF: {}, EVICTED: {}, RATIO: {}}
 
     assert collected(COLLECTOR, servers=()) == {INFO: {}, **nothing}
-    assert collected(COLLECTOR, servers=(None,)) == {INFO: {}, **nothing}
     assert collected(COLLECTOR, servers=(SILENT,)) == {
         INFO: {'mode="",role="",server="redis",version=""': 1},
         **nothing,

@@ -9,7 +9,7 @@ import pytest
 from qobserve.model.events import StreamFacts
 from qobserve.model.job import ReadyAt
 from qobserve.model.keys import QueueId
-from qobserve.model.reading import Answers, Details, Meta, is_bullmq, meta_of, queue_snapshot
+from qobserve.model.reading import Answers, Details, Meta, Rest, is_bullmq, meta_of, queue_snapshot
 from qobserve.model.reply import Fault
 from qobserve.model.snapshot import Groups, Problem, QueueSnapshot, Scheduler, Workers
 from qobserve.model.states import State
@@ -25,10 +25,7 @@ FULL = Answers(
     wait_length=3,
     wait_tail=[b"3", b"2", b"1"],
     wait_head=b"3",
-    paused_length=1,
     paused_tail=[b"4"],
-    paused_head=b"4",
-    active_length=2,
     active_tail=[b"6", b"5"],
     prioritized_length=1,
     prioritized_first=[b"7", b"12884901890"],
@@ -46,13 +43,12 @@ FULL = Answers(
     completed_count=b"40",
     failed_count=b"50",
     events=[b"length", 7],
-    limiter=b"100",
     limiter_ttl=750,
-    schedulers_length=3,
     schedulers_first=[b"nightly", b"1796035300000", b"\xff", b"1796035400000", b"odd", b"nan"],
 )
 STREAM = StreamFacts(added=32001, retained=10019, last_ms=1796035293012)
 DETAILS = Details(
+    rest=Rest(limiter=b"100"),
     waiting_since=ReadyAt(ms=1796035280000, source="event", exact=True),
     prioritized_since=ReadyAt(ms=1796035270000, source="hash", exact=False),
     active_since_ms=1796035260000,
@@ -122,12 +118,12 @@ def test_where_no_key_exists_only_the_adds_are_known_to_be_none() -> None:
     assert snapshot(NOTHING) == QueueSnapshot(queue=QUEUE, jobs={}, add_attempts=0, rate_limited_ms=0)
 
 
-@pytest.mark.parametrize("field", ["wait_length", "delayed_length", "active_length", "failed_length"])
+@pytest.mark.parametrize("field", ["wait_length", "delayed_length", "active_tail", "failed_length"])
 def test_one_refused_count_leaves_the_others(field: str) -> None:
     states = {
         "wait_length": State.WAITING,
         "delayed_length": State.DELAYED,
-        "active_length": State.ACTIVE,
+        "active_tail": State.ACTIVE,
         "failed_length": State.FAILED,
     }
     jobs = snapshot(FULL._replace(**{field: WRONGTYPE})).jobs
@@ -150,11 +146,35 @@ def test_one_refused_count_leaves_the_others(field: str) -> None:
     ],
 )
 def test_fake_ids_of_3_x_and_4_x_are_no_jobs(length: int, tail: list[Reply], head: Reply, waiting: int) -> None:
-    of_wait = FULL._replace(wait_length=length, wait_tail=tail, wait_head=head)
-    of_paused = FULL._replace(paused_length=length, paused_tail=tail, paused_head=head)
+    in_wait = FULL._replace(wait_length=length, wait_tail=tail, wait_head=head)
 
-    assert snapshot(of_wait).jobs[State.WAITING] == waiting
-    assert snapshot(of_paused).jobs[State.PAUSED] == waiting
+    assert snapshot(in_wait).jobs[State.WAITING] == waiting
+
+
+@pytest.mark.parametrize(
+    ("tail", "length", "paused"),
+    [
+        pytest.param([], None, 0, id="none"),
+        pytest.param([b"2", b"1"], None, 2, id="the window shows all"),
+        pytest.param([b"2", b"1"], 9, 9, id="the window is full"),
+        pytest.param([b"0:0", b"1"], None, 1, id="a fake id"),
+        pytest.param([b"2", b"0:0"], 9, 8, id="a fake id in a full window"),
+        pytest.param(WRONGTYPE, None, None, id="no list"),
+        pytest.param([b"2", b"1"], WRONGTYPE, None, id="length refused"),
+    ],
+)
+def test_lists_that_are_short_are_counted_by_their_window(tail: Reply, length: Reply, paused: int | None) -> None:
+    shown = FULL._replace(paused_tail=tail, active_tail=tail)
+    rest = Details(rest=Rest(paused_length=length, active_length=length))
+    jobs = queue_snapshot(QUEUE, shown, None, rest).jobs
+
+    assert (jobs.get(State.PAUSED), jobs.get(State.ACTIVE)) == (paused, paused)
+
+
+def test_schedulers_beyond_the_window_are_counted() -> None:
+    seen = queue_snapshot(QUEUE, FULL, None, Details(rest=Rest(schedulers_length=30)))
+
+    assert (snapshot(FULL).scheduler_count, seen.scheduler_count) == (3, 30)
 
 
 def test_a_fake_id_may_be_active_for_a_moment() -> None:

@@ -64,7 +64,6 @@ def test_windows_bound_what_is_read() -> None:
         "wait_tail": (b"-50", b"-1"),
         "wait_head": (b"0",),
         "paused_tail": (b"-50", b"-1"),
-        "paused_head": (b"0",),
         "active_tail": (b"-16", b"-1"),
         "prioritized_first": (b"0", b"49", b"WITHSCORES"),
         "delayed_first": (b"0", b"0", b"WITHSCORES"),

@@ -1,0 +1,56 @@
+"""What is asked in the second round trip because the windows of the first left it open."""
+
+from __future__ import annotations
+
+import pytest
+
+from qobserve.model.keys import QueueId
+from qobserve.model.reading import Answers, Rest
+from qobserve.model.reply import Fault
+from qobserve.reader.questions import ACTIVE_WINDOW, Windows
+from qobserve.reader.rest import rest_commands
+
+QUEUE = QueueId(b"bull", b"q")
+NOTHING = Answers(*[None] * len(Answers._fields))
+WINDOWS = Windows(jobs=3, schedulers=2)
+
+
+def asked(answers: Answers) -> dict[str, list[bytes]]:
+    """The words of each command."""
+    return {name: packed.split(b"\r\n")[2::2] for name, packed in rest_commands(QUEUE, answers, WINDOWS).items()}
+
+
+def test_all_that_is_open_is_asked_by_the_names_of_the_answers() -> None:
+    full = NOTHING._replace(
+        paused_tail=[b"1"] * 3,
+        active_tail=[b"1"] * ACTIVE_WINDOW,
+        schedulers_first=[b"a", b"1", b"b", b"2"],
+        limiter_ttl=1,
+    )
+
+    assert asked(full) == {
+        "paused_length": [b"LLEN", b"bull:q:paused"],
+        "active_length": [b"LLEN", b"bull:q:active"],
+        "schedulers_length": [b"ZCARD", b"bull:q:repeat"],
+        "limiter": [b"GET", b"bull:q:limiter"],
+    }
+    assert tuple(asked(full)) == Rest._fields
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        NOTHING,
+        Answers(*[Fault("WRONGTYPE ...")] * len(Answers._fields)),
+        NOTHING._replace(
+            paused_tail=[b"1"] * 2,
+            active_tail=[b"1"] * (ACTIVE_WINDOW - 1),
+            schedulers_first=[b"a", b"1"],
+            limiter_ttl=-2,
+        ),
+        NOTHING._replace(limiter_ttl=-1),
+    ],
+    ids=["nothing", "faults", "windows that show all", "a counter that never ends"],
+)
+def test_what_the_windows_tell_is_not_asked_again(answers: Answers) -> None:
+    assert asked(answers) == {}
