@@ -82,9 +82,9 @@ def _overdue(queue: str, seen: Seen) -> Iterator[Row]:
 COLLECTOR = Collector(
     "age",
     (
-        OfQueue(OLDEST, _ages, lasting=False),
+        OfQueue(OLDEST, _ages, hinge=None),
         OfQueue(EXACT, _exact),
-        OfQueue(OVERDUE, _overdue, lasting=False),
+        OfQueue(OVERDUE, _overdue, hinge=lambda seen: seen.queue.overdue_ms(seen.now_ms)),
         value(NEXT_DELAYED, lambda queue: queue.due_ms, per=1000),
     ),
 )

@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from qobserve.metrics import COLLECTORS
-from qobserve.metrics.collector import OfQueue, OfServers, Seen
+from qobserve.metrics.collector import OfQueue, OfServers, Seen, nothing
 from qobserve.metrics.exporter import scrape_samples
 from qobserve.metrics.family import Samples, queue_labels
 
@@ -26,12 +26,13 @@ LOG = logging.getLogger("qobserve.metrics")
 
 
 class _Printer:
-    """Prints one collector's families; what does not hinge on the clock is kept as long as a queue is unchanged."""
+    """Prints one collector's families; what is as it was last time is kept."""
 
     def __init__(self, collector: Collector) -> None:
         self._sources = collector.sources
-        self._lasting = [each for each in collector.sources if isinstance(each, OfQueue) and each.lasting]
-        self._kept: dict[str, tuple[QueueSnapshot, tuple[str, ...]]] = {}
+        self._lasting = [each for each in collector.sources if isinstance(each, OfQueue) and each.hinge is not None]
+        self._hinges = [each.hinge for each in self._lasting if each.hinge not in (None, nothing)]
+        self._kept: dict[str, tuple[QueueSnapshot, list[object], tuple[str, ...]]] = {}
 
     def samples(self, queues: Mapping[str, Seen], servers: Sequence[RedisFacts]) -> Iterator[Samples]:
         """Each family, in the collector's order."""
@@ -40,7 +41,7 @@ class _Printer:
             family = source.family
             if isinstance(source, OfServers):
                 yield family.samples(source.rows(servers))
-            elif source.lasting:
+            elif source.hinge is not None:
                 yield Samples(family, next(lasting, ()))
             else:
                 yield Samples(family, tuple([family.lines(source.rows(*queue)) for queue in queues.items()]))
@@ -49,12 +50,13 @@ class _Printer:
         """For each lasting family the blocks of all queues."""
         before, kept = self._kept, {}
         for labels, seen in queues.items():
-            known = before.get(labels)
-            if known is None or known[0] is not seen.queue:
-                known = (seen.queue, tuple([each.family.lines(each.rows(labels, seen)) for each in self._lasting]))
+            known, hinges = before.get(labels), [hinge(seen) for hinge in self._hinges]
+            if known is None or known[0] is not seen.queue or known[1] != hinges:
+                blocks = [each.family.lines(each.rows(labels, seen)) for each in self._lasting]
+                known = (seen.queue, hinges, tuple(blocks))
             kept[labels] = known
         self._kept = kept
-        return zip(*[blocks for _, blocks in kept.values()], strict=True)
+        return zip(*[blocks for _, _, blocks in kept.values()], strict=True)
 
 
 class Collection:

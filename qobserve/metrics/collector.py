@@ -22,19 +22,23 @@ class Seen:
     slo: Slo | None
 
 
+def nothing(_seen: Seen) -> None:
+    """What the rows of most families depend on beside the queue's snapshot."""
+
+
 @dataclass(frozen=True, slots=True)
 class OfQueue:
     """A family that every queue fills.
 
     Attributes:
         rows: From a queue's labels as they are printed, and the queue, to its rows.
-        lasting: Whether an unchanged queue has unchanged rows, so that they need not be printed anew; not so where
-            the clock matters.
+        hinge: What the rows depend on beside the queue's snapshot: as long as both are the same, the rows are, and need
+            not be printed anew. None where every moment counts.
     """
 
     family: Family
     rows: Callable[[str, Seen], Iterable[Row]]
-    lasting: bool = True
+    hinge: Callable[[Seen], object] | None = nothing
 
 
 @dataclass(frozen=True, slots=True)

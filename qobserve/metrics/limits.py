@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from qobserve.metrics.collector import Collector, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
-from qobserve.model.blocked import Reason, reasons
+from qobserve.model.blocked import Reason, lateness, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +55,6 @@ COLLECTOR = Collector(
         value(CONCURRENCY_LIMIT, lambda queue: queue.concurrency_limit),
         value(RATE_LIMITED, lambda queue: queue.rate_limited_ms, per=1000),
         value(UNLOCKED, lambda queue: queue.unlocked),
-        OfQueue(BLOCKED, _blocked, lasting=False),
+        OfQueue(BLOCKED, _blocked, hinge=lambda seen: lateness(seen.queue, seen.now_ms)),
     ),
 )

@@ -46,12 +46,16 @@ def reasons(queue: QueueSnapshot, now_ms: int) -> dict[Reason, bool]:
         elif not in_the_way:
             found[reason] = False
     if queue.scheduler_count is not None:
-        found[Reason.SCHEDULER_OVERDUE] = any(
-            now_ms - scheduler.next_ms > OVERDUE_AFTER_MS for scheduler in queue.schedulers
-        )
+        found[Reason.SCHEDULER_OVERDUE] = lateness(queue, now_ms)[1]
     if queue.unlocked is not None:
         found[Reason.STALLED] = queue.unlocked > 0
     return found
+
+
+def lateness(queue: QueueSnapshot, now_ms: int) -> tuple[bool, bool]:
+    """All that the clock has to say to `reasons`: whether a delayed job is overdue, and whether a scheduler is."""
+    first = queue.schedulers[0].next_ms if queue.schedulers else now_ms
+    return (queue.overdue_ms(now_ms) or 0) > 0, now_ms - first > OVERDUE_AFTER_MS
 
 
 def _obstacles(queue: QueueSnapshot) -> dict[Reason, bool]:

@@ -22,7 +22,7 @@ from qobserve.errors import RedisError, RedisNotReady, RedisRefused, RedisTimeou
 from qobserve.model.reply import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from pydantic import SecretStr
@@ -73,21 +73,47 @@ class _Batched(AbstractConnection):
         ended = self._reader is not None and self._reader.at_eof()
         return ended or (self._writer is not None and self._writer.is_closing())
 
-    async def exchange(self, batch: bytes, replies: int) -> list[Reply]:
-        if self._writer is None or self._reader is None:
+    def send(self, batch: bytes) -> None:
+        if self._writer is None:
             raise ConnectionResetError("not connected")
         self._writer.write(batch)
-        parser = hiredis.Reader(replyError=Fault)  # type: ignore[arg-type]  # an error is a value here, none is raised
-        received: list[Reply] = []
-        parsed, keep = parser.gets, received.append  # bound once: there are tens of thousands of replies
-        while len(received) < replies:
+
+    async def receive(self, parser: hiredis.Reader, surplus: list[Reply], replies: int) -> list[Reply]:
+        if self._reader is None:
+            raise ConnectionResetError("not connected")
+        parsed, keep = parser.gets, surplus.append  # bound once: there are tens of thousands of replies
+        while len(surplus) < replies:
             chunk = await self._reader.read(_CHUNK)
             if not chunk:
                 raise ConnectionResetError("the server closed the connection in the middle of an answer")
             parser.feed(chunk)
             while (reply := parsed()) is not False:
                 keep(reply)
+        received = surplus[:replies]
+        del surplus[:replies]
         return received
+
+
+class Talk:
+    """Batches out and replies back, in order; several batches may be on their way at once."""
+
+    def __init__(self, connection: _Batched) -> None:
+        self._connection = connection
+        self._parser = hiredis.Reader(replyError=Fault)  # type: ignore[arg-type]  # an error is a value, none is raised
+        self._surplus: list[Reply] = []
+
+    def send(self, batch: bytes) -> None:
+        """Send packed commands, without waiting for anything."""
+        self._connection.send(batch)
+
+    async def receive(self, replies: int) -> list[Reply]:
+        """The next so many replies, errors among them as `Fault`."""
+        return await self._connection.receive(self._parser, self._surplus, replies)
+
+    async def exchange(self, batch: bytes, replies: int) -> list[Reply]:
+        """Send, and wait for so many replies."""
+        self.send(batch)
+        return await self.receive(replies)
 
 
 class _BatchedTCP(_Batched, Connection):
@@ -122,15 +148,21 @@ class Link:
         """Whether the other side has closed the connection; the next use would make a new one to the same address."""
         return self._connection.lost
 
-    async def exchange(self, batch: bytes, replies: int) -> list[Reply]:
-        """Send a batch of packed commands and return as many `replies`, errors among them as `Fault`."""
+    @contextlib.asynccontextmanager
+    async def talk(self) -> AsyncIterator[Talk]:
+        """Open the connection if need be, and talk over it until all replies have come."""
         try:
             with translated(self.where):
                 await self._open()
-                return await self._connection.exchange(batch, replies)
-        except BaseException:  # a cancelled exchange too leaves replies on the way, which nobody may read as others'
+                yield Talk(self._connection)
+        except BaseException:  # a cancelled talk too leaves replies on the way, which nobody may read as others'
             await self.close()
             raise
+
+    async def exchange(self, batch: bytes, replies: int) -> list[Reply]:
+        """Send a batch of packed commands and return as many `replies`, errors among them as `Fault`."""
+        async with self.talk() as talk:
+            return await talk.exchange(batch, replies)
 
     async def close(self) -> None:
         """Close now, without waiting for the other side."""
@@ -142,7 +174,7 @@ class Link:
         if not self._connection.is_connected:
             await self._connection.connect()  # type: ignore[no-untyped-call]  # untyped in redis-py
             if self._readonly:
-                await self._connection.exchange(pack(b"READONLY"), 1)
+                await Talk(self._connection).exchange(pack(b"READONLY"), 1)
 
 
 @contextlib.contextmanager
@@ -162,6 +194,8 @@ def translated(where: str) -> Iterator[None]:
     except (theirs.ConnectionError, OSError, ssl.SSLError, asyncio.IncompleteReadError) as exc:
         raise RedisUnreachable(f"{where} is not reachable: {exc}; check address, port and TLS") from exc
     except theirs.ResponseError as exc:
+        if str(exc).startswith("BUSY"):
+            raise RedisNotReady(f"{where} cannot serve now: {exc}") from exc
         raise RedisRefused(f"{where} refused: {exc}") from exc
     except (theirs.RedisError, hiredis.HiredisError) as exc:
         raise RedisError(f"{where} does not speak as Redis does: {exc}") from exc

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from qobserve.model.keys import QueueId
     from qobserve.model.reply import Reply
-    from qobserve.reader.connection import Link
+    from qobserve.reader.connection import Talk
     from qobserve.reader.last_time import LastTime
     from qobserve.reader.memory import QueueMemory
 
@@ -69,17 +69,21 @@ def deal(
         start = stop
 
 
-async def find_levels(link: Link, looks: Sequence[FirstLook]) -> None:
+def has_new_levels(look: FirstLook) -> bool:
+    """Whether the queue's priorities have just outgrown the window, so that its levels must be found."""
+    return not look.memory.levels and not look.unchanged and is_deep(look.answers)
+
+
+async def find_levels(talk: Talk, looks: Sequence[FirstLook]) -> None:
     """Visit the levels of sets that have just outgrown the window, one further level of each in a round trip."""
-    new = [look for look in looks if not look.memory.levels and not look.unchanged]
-    frontier = [(look, max(window_levels(look.answers))) for look in new if is_deep(look.answers)]
+    frontier = [(look, max(window_levels(look.answers))) for look in looks]
     for look, _ in frontier:
         look.memory.levels = to_follow(window_levels(look.answers))
     for _ in range(MOST_LEVELS):
         if not frontier:
             return
         probes = b"".join(level_probe(look.queue, level) for look, level in frontier)
-        replies = await link.exchange(probes, len(frontier))
+        replies = await talk.exchange(probes, len(frontier))
         reached: list[tuple[FirstLook, int]] = []
         for (look, _), reply in zip(frontier, replies, strict=True):
             look.further.append(reply)

@@ -1,11 +1,14 @@
 """One look at the queues of one server: at most two round trips, once its queues are known.
 
-Cold queues whose priorities fill more than the window cost further trips, one for each level, the first time only.
+All first questions leave in one write. While Redis still answers those about later queues, the second questions about
+earlier ones are on their way, so that Redis and we work at the same time. Queues whose priorities have just outgrown
+the window cost further trips, one for each level, that one time.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from qobserve.model.clients import WorkerNames
@@ -16,30 +19,46 @@ from qobserve.model.reply import Fault
 from qobserve.model.snapshot import ServerSnapshot, Workers
 from qobserve.reader.budget import EventBudget, share
 from qobserve.reader.connection import pack
-from qobserve.reader.details import DetailPlan
-from qobserve.reader.first_trip import deal, find_levels
+from qobserve.reader.first_trip import deal, find_levels, has_new_levels
 from qobserve.reader.last_time import LastTime
 from qobserve.reader.problems import queue_problems, without_repetition
 from qobserve.reader.questions import QUESTIONS, first_batch, level_probe
+from qobserve.reader.second_trip import SecondTrip
 from qobserve.reader.whole_server import clock, refuse_whole_server, server_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Details
     from qobserve.model.reply import Reply
     from qobserve.model.snapshot import QueueSnapshot, RedisFacts
-    from qobserve.reader.connection import Link
+    from qobserve.reader.connection import Link, Talk
+    from qobserve.reader.details import DetailPlan
     from qobserve.reader.first_trip import FirstLook
     from qobserve.reader.memory import QueueMemory
 
 _HEADER = (pack(b"TIME"), pack(b"INFO"))
 _CLIENT_LIST = pack(b"CLIENT", b"LIST")
+_GROUP = 100
+
+
+@dataclass(slots=True)
+class _Answers:
+    """What came back so far of the first round trip, beside the queues themselves."""
+
+    count: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    redirected: bool = False
+
+    def tally(self, answers: Sequence[Reply]) -> None:
+        self.count += len(answers)
+        if Fault in map(type, answers):
+            self.faults += [answer for answer in answers if isinstance(answer, Fault)]
 
 
 class Looker:
-    """Looks at one server; keeps the packed questions, which change only with the number of queues.
+    """Looks at one server; keeps what it can use again, packed questions and what each queue came to.
 
     `redirected` tells whether the server said, the last time, that a queue is on another one now.
     """
@@ -62,99 +81,95 @@ class Looker:
             RedisError: The server as a whole does not serve us.
         """
         self._fit(memories)
-        (time, info), first = await self._first(link, memories)
-        now_ms = clock(time, info, link.where)
-        self.redirected = any(_is_redirection(one.raw[0]) for one in first)
-        seen = [one for one in first if one.memory.confirmed or _confirm(one) or always(one.queue)]
-        await find_levels(link, seen)
-        facts = redis_facts(parse_info(info)) if isinstance(info, bytes) else None
-        listing, queues = await self._second(link, seen, now_ms, facts)
+        async with link.talk() as talk:
+            talk.send(b"".join([*_HEADER, *(self._questions(queue, known) for queue, known in memories.items())]))
+            time, info = await talk.receive(len(_HEADER))
+            now_ms = clock(time, info, link.where)
+            facts = redis_facts(parse_info(info)) if isinstance(info, bytes) else None
+            answers = _Answers()
+            trips, late = await self._first(talk, memories, answers, always)
+            refuse_whole_server(info, answers.faults, answers.count, link.where)
+            listing, told = await self._second(talk, trips, late, now_ms, facts)
+        self.redirected = answers.redirected
+        queues = (*self._settled(told, listing), *(queue for trip in trips for queue in trip.failed))
         problems = tuple(server_problems(age=time, redis_safety=info, workers=listing))
         return ServerSnapshot(now_ms=now_ms, queues=queues, facts=facts, problems=problems)
 
     def _fit(self, memories: Mapping[QueueId, QueueMemory]) -> None:
         """Share the budget out anew when the number of queues has changed."""
         budget = share(len(memories), self._schedulers)
-        if budget != self._budget:
+        if budget != self._budget or len(self._packed) > 2 * len(memories):
             self._budget = budget
-            self._forget()
-        if len(self._packed) > 2 * len(memories):
-            self._forget()
+            self._packed.clear()
+            self._last.clear()
 
-    def _forget(self) -> None:
-        self._packed.clear()
-        self._last.clear()
-
-    def _questions(self, queue: QueueId, levels: tuple[int, ...]) -> bytes:
+    def _questions(self, queue: QueueId, memory: QueueMemory) -> bytes:
         """The packed questions about a queue and the probes after its known levels."""
         kept = self._packed.get(queue)
-        if kept is None or kept[0] != levels:
-            probes = (level_probe(queue, level) for level in levels)
-            kept = self._packed[queue] = (levels, b"".join([first_batch(queue, self._budget.windows), *probes]))
+        if kept is None or kept[0] != memory.levels:
+            probes = (level_probe(queue, level) for level in memory.levels)
+            kept = (memory.levels, b"".join([first_batch(queue, self._budget.windows), *probes]))
+            self._packed[queue] = kept
         return kept[1]
 
     async def _first(
-        self, link: Link, memories: Mapping[QueueId, QueueMemory]
-    ) -> tuple[tuple[Reply, Reply], list[FirstLook]]:
-        batch = [*_HEADER]
-        expected = len(_HEADER)
-        for queue, memory in memories.items():
-            batch.append(self._questions(queue, memory.levels))
-            expected += len(QUESTIONS) + len(memory.levels)
-        replies = await link.exchange(b"".join(batch), expected)
-        answers = replies[len(_HEADER) :]
-        refuse_whole_server(replies[1], answers, link.where)
-        return (replies[0], replies[1]), list(deal(answers, memories, self._last))
+        self,
+        talk: Talk,
+        memories: Mapping[QueueId, QueueMemory],
+        answers: _Answers,
+        always: Callable[[QueueId], bool],
+    ) -> tuple[list[SecondTrip], list[FirstLook]]:
+        """Take the answers group by group, and send the second questions about each; and queues that must wait."""
+        events = EventBudget(len(memories))
+        trips: list[SecondTrip] = []
+        late: list[FirstLook] = []
+        for group in _groups(memories):
+            expected = len(group) * len(QUESTIONS) + sum(len(memory.levels) for memory in group.values())
+            replies = await talk.receive(expected)
+            answers.tally(replies)
+            looks = list(deal(replies, group, self._last))
+            answers.redirected = answers.redirected or any(_is_redirection(look.raw[0]) for look in looks)
+            seen = [look for look in looks if look.memory.confirmed or _confirm(look) or always(look.queue)]
+            late += [look for look in seen if has_new_levels(look)]
+            trip = SecondTrip([look for look in seen if not has_new_levels(look)], self._last, self._budget, events)
+            talk.send(trip.batch)
+            trips.append(trip)
+        return trips, late
 
     async def _second(
-        self, link: Link, seen: Sequence[FirstLook], now_ms: int, facts: RedisFacts | None
-    ) -> tuple[Reply, tuple[QueueSnapshot, ...]]:
-        events = EventBudget(len(seen))
-        plans = [self._plan(one) for one in seen]
-        tails = [plan.tail_command(events) for plan in plans]
-        batch = [part for plan, tail in zip(plans, tails, strict=True) for part in (plan.commands, *tail)]
-        expected = sum(plan.expected + len(tail) for plan, tail in zip(plans, tails, strict=True))
+        self, talk: Talk, trips: list[SecondTrip], late: Sequence[FirstLook], now_ms: int, facts: RedisFacts | None
+    ) -> tuple[Reply, list[tuple[FirstLook, DetailPlan, Details]]]:
+        """Take the second answers, and those about queues whose levels had to be found before."""
         lists_clients = self._may_list_clients(facts)
-        if lists_clients:
-            batch.append(_CLIENT_LIST)
-        replies = await link.exchange(b"".join(batch), expected + lists_clients)
-        listing = replies[-1] if lists_clients else None
-        workers = self._count_workers(listing, seen)
-        snapshots: list[QueueSnapshot] = []
-        start = 0
-        for one, plan, tail in zip(seen, plans, tails, strict=True):
-            stop = start + plan.expected
-            details = plan.details(replies[start:stop], replies[stop] if tail else None, now_ms)
-            counted = None if workers is None else workers[one.queue]
-            snapshots.append(self._settled(one, plan, details, counted))
-            start = stop + len(tail)
-        return listing, tuple(snapshots)
+        talk.send(_CLIENT_LIST if lists_clients else b"")
+        told = [told for trip in trips for told in trip.read(await talk.receive(trip.expected), now_ms)]
+        (listing,) = await talk.receive(1) if lists_clients else (None,)
+        if late:
+            await find_levels(talk, late)
+            trip = SecondTrip(late, self._last, self._budget, EventBudget(len(late)))
+            told += trip.read(await talk.exchange(trip.batch, trip.expected), now_ms)
+            trips.append(trip)
+        return listing, told
 
-    def _plan(self, one: FirstLook) -> DetailPlan:
-        """Last time's plan where nothing has changed that it depends on, else a new one."""
-        last = self._last.get(one.queue)
-        if last is not None and one.unchanged and last.plan.is_current(one.memory):
-            return last.plan
-        return DetailPlan(one.queue, one.answers, one.heads, one.memory, self._budget)
+    def _settled(
+        self, told: Sequence[tuple[FirstLook, DetailPlan, Details]], listing: Reply
+    ) -> Iterator[QueueSnapshot]:
+        """The queues' snapshots: last time's own where everything is the same."""
+        workers = self._count_workers(listing, [look.queue for look, _, _ in told])
+        for look, plan, details in told:
+            counted = None if workers is None else Workers(count=workers[look.queue], evidence="connections")
+            last = self._last.get(look.queue)
+            if last is not None and last.details is details and last.snapshot.workers == counted:
+                yield last.snapshot
+                continue
+            snapshot = _snapshot(look, replace(details, workers=counted))
+            self._last[look.queue] = LastTime(raw=look.raw, plan=plan, details=details, snapshot=snapshot)
+            yield snapshot
 
-    def _settled(self, one: FirstLook, plan: DetailPlan, details: Details, workers: int | None) -> QueueSnapshot:
-        """The queue's snapshot: last time's own where everything is the same."""
-        last = self._last.get(one.queue)
-        counted = None if workers is None else Workers(count=workers, evidence="connections")
-        if last is not None and last.details is details and last.snapshot.workers == counted:
-            return last.snapshot
-        answers = one.answers
-        problems = without_repetition((*queue_problems(one.queue, answers, one.refused), *details.problems))
-        told = replace(details, workers=counted, problems=problems)
-        snapshot = queue_snapshot(one.queue, answers, stream_facts(answers.events), told)
-        self._last[one.queue] = LastTime(raw=one.raw, plan=plan, details=details, snapshot=snapshot)
-        return snapshot
-
-    def _count_workers(self, listing: Reply, seen: Sequence[FirstLook]) -> Mapping[QueueId, int] | None:
+    def _count_workers(self, listing: Reply, queues: Sequence[QueueId]) -> Mapping[QueueId, int] | None:
         if not isinstance(listing, bytes):
             return None
-        queues = tuple(one.queue for one in seen)
-        if queues != self._names.queues:
+        if tuple(queues) != self._names.queues:
             self._names = WorkerNames(queues)
         return self._names.count(listing)
 
@@ -165,9 +180,21 @@ class Looker:
         return facts.role in ("master", "") and (facts.connected_clients or 0) <= self._most_clients
 
 
-def _confirm(one: FirstLook) -> bool:
-    one.memory.confirmed = is_bullmq(one.answers)
-    return one.memory.confirmed
+def _snapshot(look: FirstLook, details: Details) -> QueueSnapshot:
+    answers = look.answers
+    problems = without_repetition((*queue_problems(look.queue, answers, look.refused), *details.problems))
+    return queue_snapshot(look.queue, answers, stream_facts(answers.events), replace(details, problems=problems))
+
+
+def _groups(memories: Mapping[QueueId, QueueMemory]) -> Iterator[dict[QueueId, QueueMemory]]:
+    left = iter(memories.items())
+    while group := dict(islice(left, _GROUP)):
+        yield group
+
+
+def _confirm(look: FirstLook) -> bool:
+    look.memory.confirmed = is_bullmq(look.answers)
+    return look.memory.confirmed
 
 
 def _is_redirection(reply: Reply) -> bool:

@@ -39,15 +39,19 @@ def clock(time: Reply, info: Reply, where: str) -> int:
             raise RedisNotReady(f"{where} answered TIME in an unknown form")
 
 
-def refuse_whole_server(info: Reply, answers: Sequence[Reply], where: str) -> None:
-    """Raise if the server serves no data at all: it is loading, cut off from its primary, or lets us read nothing."""
+def refuse_whole_server(info: Reply, faults: Sequence[Fault], answers: int, where: str) -> None:
+    """Raise if the server serves no data at all: it is loading, cut off from its primary, or lets us read nothing.
+
+    Args:
+        info: The reply to INFO.
+        faults: The errors among the answers about queues.
+        answers: How many answers there were.
+        where: The server.
+    """
     if isinstance(info, bytes) and b"\nloading:1" in info:
         raise RedisNotReady(f"{where} cannot serve now: it is loading its data into memory")
-    if Fault not in map(type, answers):
-        return
-    faults = [reply for reply in answers if isinstance(reply, Fault)]
     fatal = next((fault for fault in faults if fault.code in _WHOLE_SERVER), None)
     if fatal is not None:
         raise refusal(fatal, where)
-    if len(faults) == len(answers):
+    if faults and len(faults) == answers:
         raise refusal(faults[0], where)
