@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,38 @@ _TEMPLATE = Path(__file__).with_name("template.mjs")
 _NODE_SECONDS = 60
 _SCHEDULERS = 2
 _SHARES = {"prioritized": 0.1, "delayed": 0.048, "active": 0.002, "completed": 0.1, "failed": 0.048}
-_ALL_STATES = 20
-"""With fewer jobs than this in a queue, all of them wait."""
+LEAST_IN_ALL_STATES = 20
+"""With fewer jobs than this, a queue cannot have some in each state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filling:
+    """What each queue of a server holds.
+
+    Attributes:
+        jobs: How many jobs.
+        waiting: Whether all of them wait; otherwise there are some in each state.
+        once_waiting: How many have waited at least, those counted that were removed again.
+    """
+
+    jobs: int
+    waiting: bool = False
+    once_waiting: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.jobs:,} a queue{self.states}"
+
+    @property
+    def states(self) -> str:
+        """The end of a phrase about it."""
+        return ", all waiting" if self.waiting else " in all states"
+
+    def counts(self) -> dict[str, int]:
+        """How many jobs are in which state; the next jobs of the schedulers are further ones in `delayed`."""
+        if self.waiting:
+            return {"waiting": self.jobs, **dict.fromkeys(_SHARES, 0)}
+        others = {state: max(round(self.jobs * share), 1) for state, share in _SHARES.items()}
+        return {"waiting": self.jobs - _SCHEDULERS - sum(others.values()), **others}
 
 
 def queue_name(index: int) -> str:
@@ -31,17 +62,9 @@ def queue_name(index: int) -> str:
     return f"bench-{index:05d}"
 
 
-def mix(jobs: int) -> dict[str, int]:
-    """How many jobs of a queue are in which state; the next jobs of the schedulers are further ones in `delayed`."""
-    if jobs < _ALL_STATES:
-        return {"waiting": jobs, **dict.fromkeys(_SHARES, 0)}
-    others = {state: max(round(jobs * share), 1) for state, share in _SHARES.items()}
-    return {"waiting": jobs - _SCHEDULERS - sum(others.values()), **others}
-
-
-def build(server: Server, *, queues: int, jobs: int) -> int:
+def build(server: Server, *, queues: int, filling: Filling) -> int:
     """Fill an empty server; the number of keys that it holds then."""
-    _make_template(server, mix(jobs))
+    _make_template(server, filling)
     with server.client(socket_timeout=60) as client:
         packed, keys = _packed(client)
         name = queue_name(0).encode()
@@ -62,11 +85,13 @@ def stir(server: Server, queues: int) -> None:
         pipe.execute()
 
 
-def _make_template(server: Server, counts: dict[str, int]) -> None:
+def _make_template(server: Server, filling: Filling) -> None:
+    counts = filling.counts()
     node = shutil.which("node")
     if node is None:
         missing("no node on PATH: it runs BullMQ's own library")
-    argv = [node, str(_TEMPLATE), str(server.port), queue_name(0), json.dumps(counts)]
+    words = (server.port, queue_name(0), json.dumps(counts), filling.once_waiting)
+    argv = [node, str(_TEMPLATE), *map(str, words)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=_NODE_SECONDS, check=False)
     if done.returncode:
         raise RuntimeError(f"BullMQ could not make the queue (`npm ci --ignore-scripts` done?): {done.stderr}")

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Answers
 
-_ALSO_WANT = {b"meta": ("limits", "throughput")}
-"""Further collectors that a question is asked for: `meta` tells whether a queue is paused, and its limits."""
+_ALSO_WANT = {b"meta": ("limits", "throughput"), b"paused": ("age",), b"active": ("age",)}
+"""Further collectors that a question is asked for: `meta` tells whether a queue is paused, and its limits; the windows
+of two lists tell both how long they are and who is in them."""
 
 
 def queue_problems(queue: QueueId, answers: Answers, level_refused: Fault | None) -> Iterator[Problem]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from qobserve.model.reply import Reply
     from qobserve.reader.questions import Windows
 
+_NO_KEY = -2
+
 
 def rest_commands(queue: QueueId, answers: Answers, windows: Windows) -> dict[str, bytes]:
     """The commands, by the names of `model.reading.Rest`."""
@@ -31,7 +33,7 @@ def _open(answers: Answers, windows: Windows) -> Iterator[tuple[str, bytes, byte
         yield "active_length", b"LLEN", b"active"
     if _fills(answers.schedulers_first, 2 * windows.schedulers):
         yield "schedulers_length", b"ZCARD", b"repeat"
-    if isinstance(answers.limiter_ttl, int) and answers.limiter_ttl > 0:
+    if isinstance(answers.limiter_ttl, int) and answers.limiter_ttl != _NO_KEY:
         yield "limiter", b"GET", b"limiter"
 
 

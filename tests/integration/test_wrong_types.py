@@ -31,8 +31,8 @@ COUNTED = {
 }
 CONCERNED = {
     "wait": ({"depth", "age"}, "LLEN"),
-    "paused": ({"depth", "age"}, "LLEN"),
-    "active": ({"depth", "age"}, "LLEN"),
+    "paused": ({"depth", "age"}, "LRANGE"),
+    "active": ({"depth", "age"}, "LRANGE"),
     "prioritized": ({"depth", "age"}, "ZCARD"),
     "delayed": ({"depth", "age"}, "ZCARD"),
     "waiting-children": ({"depth", "age"}, "ZCARD"),
@@ -41,7 +41,7 @@ CONCERNED = {
     "id": ({"throughput"}, "GET"),
     "events": ({"throughput"}, "XINFO STREAM"),
     "limiter": ({"limits"}, "GET"),
-    "repeat": ({"schedulers"}, "ZCARD"),
+    "repeat": ({"schedulers"}, "ZRANGE"),
 }
 """By key: the collectors that lack something when it is a job's hash, and a command that is refused."""
 

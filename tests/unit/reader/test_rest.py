@@ -48,9 +48,12 @@ def test_all_that_is_open_is_asked_by_the_names_of_the_answers() -> None:
             schedulers_first=[b"a", b"1"],
             limiter_ttl=-2,
         ),
-        NOTHING._replace(limiter_ttl=-1),
     ],
-    ids=["nothing", "faults", "windows that show all", "a counter that never ends"],
+    ids=["nothing", "faults", "windows that show all"],
 )
 def test_what_the_windows_tell_is_not_asked_again(answers: Answers) -> None:
     assert asked(answers) == {}
+
+
+def test_a_limiter_that_never_ends_is_asked_for_as_it_may_be_no_counter() -> None:
+    assert asked(NOTHING._replace(limiter_ttl=-1)) == {"limiter": [b"GET", b"bull:q:limiter"]}
