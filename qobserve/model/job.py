@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from qobserve.model.reply import Reply
 
-TIME_FIELDS = (b"timestamp", b"processedOn", b"opts", b"atm", b"attemptsMade")
+TIME_FIELDS = (b"timestamp", b"processedOn", b"opts", b"atm", b"attemptsMade", b"stc", b"stalledCounter")
 """The fields that `job_times` wants, in its order."""
 
 PROMOTION_SLACK_MS = 1000
@@ -75,6 +75,7 @@ class JobTimes:
     attempts: int
     delay_ms: int
     backoff: Backoff | None
+    stalled: bool
 
 
 def job_times(fields: Sequence[bytes | None]) -> JobTimes:
@@ -84,7 +85,7 @@ def job_times(fields: Sequence[bytes | None]) -> JobTimes:
 
 
 def _decoded(fields: Sequence[bytes | None]) -> JobTimes:
-    timestamp, processed_on, opts, atm, attempts_made = fields
+    timestamp, processed_on, opts, atm, attempts_made, stc, stalled_counter = fields
     delay_ms, backoff = _options(opts) if opts is not None and len(opts) <= _LARGEST_OPTS else (0, None)
     return JobTimes(
         timestamp=milliseconds_field(timestamp),
@@ -92,6 +93,7 @@ def _decoded(fields: Sequence[bytes | None]) -> JobTimes:
         attempts=whole(atm) or whole(attempts_made) or 0,
         delay_ms=delay_ms,
         backoff=backoff,
+        stalled=bool(whole(stc) or whole(stalled_counter)),
     )
 
 
@@ -110,7 +112,9 @@ def ready_at(job: JobTimes, now_ms: int) -> ReadyAt | None:
     ms = job.timestamp + job.delay_ms
     waited = job.delay_ms
     if job.processed_on is not None:
-        backoff = job.backoff.after(job.attempts) if job.backoff and job.attempts > 0 else 0
+        # Whether the last run failed or stalled no field says; after a stall there is no back-off.
+        failed = job.attempts > 0 and not job.stalled
+        backoff = job.backoff.after(job.attempts) if job.backoff and failed else 0
         if job.processed_on + backoff >= ms:
             ms, waited = job.processed_on + backoff, backoff
     if waited and ms > now_ms + PROMOTION_SLACK_MS:

@@ -69,7 +69,7 @@ def _plan(look: FirstLook, last: LastTime | None, budget: Budget) -> DetailPlan:
 
 def _not_understood(queue: QueueId, exc: Exception) -> QueueSnapshot:
     """A queue of which nothing is told, for every collector's knowledge."""
-    LOG.error("a queue was not understood", extra={"queue": str(queue), "error": repr(exc)}, exc_info=exc)
+    LOG.debug("a queue was not understood", extra={"queue": str(queue), "error": repr(exc)}, exc_info=exc)
     parts = dict.fromkeys(question.part for question in QUESTIONS.values())
     what = f"{queue} was not understood: {exc!r}; please report it"
     return QueueSnapshot(

@@ -63,14 +63,16 @@ def any_job(draw: st.DrawFn) -> Job:
         return Job(age=age, opts={"delay": age + draw(st.integers(2000, HOUR))})
     attempts = draw(st.integers(1, 6))
     ran = draw(st.integers(0, age))
-    if kind == "stalled":
-        return Job(age=age, ran=ran)
     backoff = draw(BACKOFFS)
+    field = draw(st.sampled_from(["atm", "attemptsMade"]))
+    if kind == "stalled":
+        opts: dict[str, object] = {"backoff": {"type": "fixed", "delay": backoff}}
+        return Job(age=age, ran=ran, stalls=1, attempts=attempts - 1, attempts_field=field, opts=opts)
     return Job(
         age=age,
         ran=max(ran, backoff * 2 ** (attempts - 1) + 2000) if kind != "custom" else ran,
         attempts=attempts,
-        attempts_field=draw(st.sampled_from(["atm", "attemptsMade"])),
+        attempts_field=field,
         opts={"attempts": 9, "backoff": {"type": kind, "delay": backoff}},
     )
 

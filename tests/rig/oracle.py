@@ -129,7 +129,7 @@ def ready_at(job: dict[bytes, bytes]) -> int | None:
     """From when on a worker could have taken a job, as far as its hash tells; None where the hash tells nothing.
 
     The later of `timestamp` + `opts.delay` and, for a job that has run before, the last start + the back-off after
-    the attempts made so far. A custom back-off counts as none.
+    the attempts made so far. A custom back-off counts as none, and so does that of a job that has ever stalled.
     """
     timestamp = _number(job.get(b"timestamp"))
     if timestamp is None:
@@ -139,6 +139,8 @@ def ready_at(job: dict[bytes, bytes]) -> int | None:
     started = _number(job.get(b"processedOn"))
     if started is None:
         return moment
+    if _number(job.get(b"stc")) or _number(job.get(b"stalledCounter")):
+        return max(moment, started)
     made = _number(job.get(b"atm")) or _number(job.get(b"attemptsMade")) or 0
     return max(moment, started + _back_off(options.get("backoff"), made))
 

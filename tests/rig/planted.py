@@ -20,6 +20,7 @@ class Job:
     ran: int | None = None
     attempts: int = 0
     attempts_field: str = "atm"
+    stalls: int = 0
 
     def fields(self, now_ms: int) -> dict[str, str]:
         """The hash."""
@@ -33,6 +34,8 @@ class Job:
         }
         if self.ran is not None:
             fields["processedOn"] = str(now_ms - self.ran)
+        if self.stalls:
+            fields["stc" if self.attempts_field == "atm" else "stalledCounter"] = str(self.stalls)
         if self.attempts:
             fields[self.attempts_field] = str(self.attempts)
         return fields

@@ -6,21 +6,23 @@ import json
 
 import pytest
 
-from qobserve.model.job import TIME_FIELDS, Backoff, JobTimes, job_times, milliseconds_field, ready_at
+from qobserve.model.job import TIME_FIELDS, Backoff, JobTimes, ReadyAt, job_times, milliseconds_field, ready_at
 
 NOW = 1796035293012
+NEVER_RAN = [None, None, None, None]
 
 
 def test_all_fields_are_read() -> None:
     opts = b'{"delay":250,"backoff":{"type":"fixed","delay":9,"jitter":0.5}}'
 
-    assert TIME_FIELDS == (b"timestamp", b"processedOn", b"opts", b"atm", b"attemptsMade")
-    assert job_times([b"1796035293012", b"1796035293500", opts, b"2", b"7"]) == JobTimes(
+    assert TIME_FIELDS == (b"timestamp", b"processedOn", b"opts", b"atm", b"attemptsMade", b"stc", b"stalledCounter")
+    assert job_times([b"1796035293012", b"1796035293500", opts, b"2", b"7", b"1", None]) == JobTimes(
         timestamp=1796035293012,
         processed_on=1796035293500,
         attempts=2,
         delay_ms=250,
         backoff=Backoff(kind="fixed", delay_ms=9.0, jitter=0.5),
+        stalled=True,
     )
 
 
@@ -48,8 +50,8 @@ def test_all_fields_are_read() -> None:
     ids=lambda opts: repr(opts)[:30],
 )
 def test_options_that_are_junk_say_nothing(opts: bytes | None) -> None:
-    assert job_times([b"1", None, opts, None, None]) == JobTimes(
-        timestamp=1, processed_on=None, attempts=0, delay_ms=0, backoff=None
+    assert job_times([b"1", None, opts, *NEVER_RAN]) == JobTimes(
+        timestamp=1, processed_on=None, attempts=0, delay_ms=0, backoff=None, stalled=False
     )
 
 
@@ -57,7 +59,7 @@ def test_options_that_are_junk_say_nothing(opts: bytes | None) -> None:
 @pytest.mark.parametrize("attempts", ["1", "61", "1000000", "9" * 19])
 @pytest.mark.parametrize("opts", ['{"delay":%s}', '{"backoff":%s}', '{"backoff":{"type":"exponential","delay":%s}}'])
 def test_numbers_beyond_all_measure_end_in_the_far_future(huge: str, attempts: str, opts: str) -> None:
-    times = job_times([b"1", b"1", (opts % huge).encode(), attempts.encode(), None])
+    times = job_times([b"1", b"1", (opts % huge).encode(), attempts.encode(), None, None, None])
 
     assert ready_at(times, NOW) is None
 
@@ -67,7 +69,7 @@ def test_numbers_beyond_all_measure_end_in_the_far_future(huge: str, attempts: s
 )
 def test_jitter_can_only_shorten(jitter: object, shortest: int) -> None:
     opts = {"backoff": {"type": "fixed", "delay": 1000, "jitter": jitter}}
-    backoff = job_times([b"1", None, json.dumps(opts).encode(), None, None]).backoff
+    backoff = job_times([b"1", None, json.dumps(opts).encode(), *NEVER_RAN]).backoff
 
     assert backoff is not None
     assert backoff.after(1) == shortest
@@ -103,3 +105,17 @@ def test_an_exponential_backoff_is_rounded_as_javascript_rounds(delay: float, fa
 )
 def test_a_time_field(raw: bytes | None, moment: int | None) -> None:
     assert milliseconds_field(raw) == moment
+
+
+@pytest.mark.parametrize("stalls", [{"stc": "1"}, {"stalledCounter": "2"}])
+def test_a_job_that_has_stalled_is_not_given_a_back_off_that_nobody_knows_of(stalls: dict[str, str]) -> None:
+    stored = {
+        "timestamp": str(NOW - 9000),
+        "processedOn": str(NOW - 5000),
+        "opts": '{"backoff":{"type":"fixed","delay":3600000}}',
+        "atm": "1",
+        **stalls,
+    }
+    times = job_times([stored[name.decode()].encode() if name.decode() in stored else None for name in TIME_FIELDS])
+
+    assert ready_at(times, NOW) == ReadyAt(ms=NOW - 5000, source="hash", exact=False)
