@@ -82,6 +82,7 @@ class TargetSettings(Values):
     sentinel_user: str | None = None
     sentinel_password: SecretStr | None = None
     sentinel_password_file: Path | None = None
+    sentinel_tls: bool = False
     cluster: bool = False
     read_from: Literal["primary", "replica"] = "primary"
     connect_timeout: float = 2.0

@@ -78,7 +78,7 @@ def _tls(resolved: Resolved) -> Iterator[str]:
     for one, other in ((cert, key), (key, cert)):
         if one in values and other not in values:
             yield f"{values[one].source}: a client certificate and its key go together, set {other} as well"
-    if scheme(str(resolved.get("redis.url"))) != "rediss":
+    if scheme(str(resolved.get("redis.url"))) != "rediss" and not resolved.get("redis.sentinel-tls"):
         for value in resolved.given(*_TLS):
             if value.value is not False:
                 yield f"{value.source}: it is of use with TLS only, and the URL does not begin with rediss://"

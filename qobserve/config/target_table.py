@@ -34,6 +34,7 @@ TARGET_TABLE: tuple[Setting, ...] = (
     _redis("sentinel-user", kinds.WORD, "ACL user for the Sentinels."),
     _redis("sentinel-password", kinds.WORD, "Password for the Sentinels.", secret=True),
     _redis("sentinel-password-file", kinds.FILE, "File that holds the Sentinels' password; read again at a reload."),
+    _redis("sentinel-tls", kinds.BOOLEAN, "Whether the Sentinels speak TLS, with the certificates of redis.tls-*."),
     _redis("cluster", kinds.BOOLEAN, "Whether the Redis is a cluster; the URL is one of its nodes."),
     _redis("read-from", kinds.one_of("primary", "replica"), "Which node of a Sentinel group or a cluster is read."),
     _redis("connect-timeout", kinds.POSITIVE_DURATION, "Time limit of a connection attempt."),

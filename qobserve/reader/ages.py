@@ -56,11 +56,6 @@ class AgePlan:
         """Whether everything that the stream's tail could tell has been asked."""
         return self._stream is None or self._memory.asked.keys() >= self.jobs.keys()
 
-    @property
-    def witness(self) -> bytes | None:
-        """The job that was the oldest last time and is looked at for that."""
-        return self._witness
-
     def tail_command(self, events: EventBudget) -> list[bytes]:
         """The question for the stream's tail, if it can tell more and the budget allows."""
         if self.settled:

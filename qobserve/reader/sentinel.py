@@ -34,7 +34,8 @@ async def find_server(settings: TargetSettings) -> Address:
 async def _asked(settings: TargetSettings, node: str) -> Reply:
     """What one Sentinel says, in `redis.connect-timeout` with the connection to it."""
     login = {"user": settings.sentinel_user, "password": settings.sentinel_password, "database": None}
-    link = Link(settings.model_copy(update={"url": f"redis://{node}", **login}))
+    scheme = "rediss" if settings.sentinel_tls else "redis"
+    link = Link(settings.model_copy(update={"url": f"{scheme}://{node}", **login}))
     command = b"GET-MASTER-ADDR-BY-NAME" if settings.read_from == "primary" else b"REPLICAS"
     try:
         async with asyncio.timeout(settings.connect_timeout):

@@ -11,12 +11,13 @@ import pytest
 from rig.child import wait_until
 from rig.log import up
 from rig.plain import role, waiting, write_queue
-from rig.scrape import exporting
-from rig.servers import ServerOptions, free_port, running
+from rig.scrape import exporting, once, parse
+from rig.servers import TLS_KIND, ServerOptions, free_port, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rig.certificates import Certificates
     from rig.scrape import Exporter
     from rig.servers import Server
 
@@ -185,3 +186,16 @@ def test_a_demoted_primary_is_left() -> None:
         first, second = exporter.samples(), exporter.samples()
         assert [up(first), up(second)] == [1, 1]
         assert role(second) == "master"
+
+
+def test_a_sentinel_that_speaks_tls(group: Group, certificates: Certificates) -> None:
+    options = ServerOptions(sentinel_of=group.primary, certificates=certificates)
+    with running(TLS_KIND, options) as sentinel:
+        flags = ("--redis.sentinel", sentinel.address, "--redis.sentinel-master", MASTER)
+        trust = ("--redis.tls-ca-cert-file", str(certificates.ca_certificate))
+        trusting = once("redis://ignored.invalid", *flags, "--redis.sentinel-tls", *trust)
+        plain = once("redis://ignored.invalid", *flags)
+
+    assert waiting(parse(trusting.text)) == {"bull:mail": 4}
+    assert (plain.code, up(parse(plain.text))) == (1, 0)
+    assert "TLS" in plain.errors
