@@ -23,6 +23,7 @@ _TEMPLATE = Path(__file__).with_name("template.mjs")
 _NODE_SECONDS = 60
 _SCHEDULERS = 2
 _SHARES = {"prioritized": 0.1, "delayed": 0.048, "active": 0.002, "completed": 0.1, "failed": 0.048}
+
 LEAST_IN_ALL_STATES = 20
 """With fewer jobs than this, a queue cannot have some in each state."""
 
@@ -34,7 +35,7 @@ class Filling:
     Attributes:
         jobs: How many jobs.
         waiting: Whether all of them wait; otherwise there are some in each state.
-        once_waiting: How many have waited at least, those counted that were removed again.
+        once_waiting: How many waited at once before the surplus was removed; 0 where none was.
     """
 
     jobs: int

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rig.servers import Server
 
 _BLOCK = 5
+_LEAST_BLOCKS = 5
 _PAUSE_SECONDS = 0.05
 
 
@@ -34,7 +35,7 @@ def delays(server: Server, *, repeats: int) -> Delays:
     """
     searching, resting, scans = Figures(), Figures(), 0
     with exporter(server, interval="1ms") as busy, exporter(server) as calm, server.client() as client:
-        for _ in range(max(repeats // _BLOCK, 1)):
+        for _ in range(max(repeats // _BLOCK, _LEAST_BLOCKS)):
             scans += _block(busy, searching, client)
             busy.child.signal(signal.SIGSTOP)
             _block(calm, resting, client)

@@ -27,7 +27,7 @@ async def record(port: int, queues: Sequence[str]) -> list[Trip]:
     Raises:
         RuntimeError: No two scrapes in a row asked the same.
     """
-    with recording(port) as recorder:
+    async with recording(port) as recorder:
         settings = TargetSettings(
             url=f"redis://127.0.0.1:{recorder.port}/0",
             timeout=60,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import select
 import socket
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import hiredis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator
 
 _QUIET_SECONDS = 0.2
 """A client that has sent nothing for so long has sent all, and waits."""
@@ -84,15 +85,15 @@ def commands_of(request: bytes) -> list[list[bytes]]:
     return commands
 
 
-@contextlib.contextmanager
-def recording(port: int) -> Iterator[Recorder]:
+@contextlib.asynccontextmanager
+async def recording(port: int) -> AsyncIterator[Recorder]:
     """A recorder in front of a server for the length of a `with` block; its client must be closed inside."""
     recorder = Recorder(port)
     recorder.start()
     try:
         yield recorder
     finally:
-        recorder.close()
+        await asyncio.to_thread(recorder.close)  # the client's socket closes only while the loop runs
 
 
 def _readable(client: socket.socket) -> bool:

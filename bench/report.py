@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dataset import Filling
     from rounds import Contender, Figures
     from targets import Target
 
@@ -21,7 +22,7 @@ class Row:
 
     kind: str
     name: str
-    jobs: int
+    filling: Filling
     figures: Figures
     trips: int | None = None
     wire_bytes: int | None = None
@@ -31,11 +32,10 @@ class Row:
     def of(cls, contender: Contender, figures: Figures) -> Self:
         """The row of a contender, with what it weighed when it last went."""
         wire_bytes, series = contender.weigh()
-        name = f"{contender.name}, {contender.jobs:,} a queue"
         return cls(
             kind=contender.kind,
-            name=name,
-            jobs=contender.jobs,
+            name=f"{contender.name}, {contender.filling}",
+            filling=contender.filling,
             figures=figures,
             trips=contender.trips,
             wire_bytes=wire_bytes,
@@ -53,8 +53,14 @@ class Row:
 
     def as_json(self) -> dict[str, object]:
         """All of it."""
-        told = {"kind": self.kind, "name": self.name, "jobs": self.jobs, "trips": self.trips}
-        return {**told, "wire_bytes": self.wire_bytes, "series": self.series, **self.figures.as_json()}
+        told = {"kind": self.kind, "name": self.name, "jobs": self.filling.jobs, "all_waiting": self.filling.waiting}
+        return {
+            **told,
+            "trips": self.trips,
+            "wire_bytes": self.wire_bytes,
+            "series": self.series,
+            **self.figures.as_json(),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +98,12 @@ class Report:
     def _targets(self) -> Iterator[str]:
         wide = max(len(target.name) for target in self.targets)
         for target in self.targets:
-            bound = f"{'>=' if target.least else '<='} {target.limit:g}"
-            calm = "" if target.calm is None else f" (between the quickest: {target.calm:.2f})"
-            yield f"{target.name:{wide}} {target.value:7.2f}  {bound:8} {'ok' if target.met else 'MISSED'}{calm}"
+            calm = "" if target.calm is None else f"(between the quickest: {target.calm:.2f})"
+            said = " ".join(filter(None, (calm, target.why)))
+            yield f"{target.name:{wide}} {target.value:7.2f}  {_verdict(target):14} {said}".rstrip()
+
+
+def _verdict(target: Target) -> str:
+    if target.limit is None:
+        return "no target"
+    return f"{'>=' if target.least else '<='} {target.limit:<4g} {'ok' if target.met else 'MISSED'}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
+    from dataset import Filling
     from rig.servers import Server
 
     Go: TypeAlias = Callable[[], Coroutine[None, None, float]]
@@ -24,7 +25,7 @@ class Contender:
     Attributes:
         kind: What it is, in one word.
         name: What it is, for people.
-        jobs: How many jobs each queue holds that it reads.
+        filling: What each queue holds that it reads.
         server: The server that it reads.
         go: Does it once, and tells how many seconds that took.
         before: Done before each go, and neither timed nor counted.
@@ -34,7 +35,7 @@ class Contender:
 
     kind: str
     name: str
-    jobs: int
+    filling: Filling
     server: Server
     go: Go
     before: Callable[[], None] = lambda: None

@@ -11,10 +11,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import pytest
+from dataset import LEAST_IN_ALL_STATES
 from measure import Options, measure
 from rig.programs import KINDS
 
-_SMALL = Options(queues=20, jobs=50, repeats=3, kind="redis-7.0")
+# Enough queues that second questions leave before the first answers are all in.
+_SMALL = Options(queues=250, jobs=50, repeats=3, kind="redis-7.0")
 
 
 def main() -> None:
@@ -40,7 +42,10 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--server", choices=KINDS, default=_SMALL.kind, help="which server (default %(default)s)")
     parser.add_argument("--small", action="store_true", help="a few queues, to see that everything works")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
-    return parser.parse_args()
+    words = parser.parse_args()
+    if words.jobs <= LEAST_IN_ALL_STATES:
+        parser.error(f"--jobs must be more than {LEAST_IN_ALL_STATES}: with as many, a queue has some in each state")
+    return words
 
 
 if __name__ == "__main__":

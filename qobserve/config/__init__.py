@@ -5,7 +5,7 @@ Importing this package reads nothing and loads neither YAML nor TLS, so that pur
 
 from __future__ import annotations
 
-from qobserve.config.redis_url import redacted, url_database
+from qobserve.config.redis_url import url_database
 from qobserve.config.settings import (
     COLLECTOR_NAMES,
     DEFAULT_TARGET,
@@ -18,6 +18,7 @@ from qobserve.config.settings import (
     TargetSettings,
     WebSettings,
 )
+from qobserve.config.shown import redacted
 
 __all__ = [
     "COLLECTOR_NAMES",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qobserve.config.given import Given, Rank, Source, did_you_mean
-from qobserve.config.kinds import quoted
+from qobserve.config.shown import quoted_address
 from qobserve.config.table import BY_NAME, SETTINGS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class _Splitter:
             if word.startswith("--") and word != "--":
                 self._flag(*word.partition("="))
             else:
-                self._problems.append(f"{quoted(word)}: arguments are not expected, only flags that begin with --")
+                self._problems.append(f"{quoted_address(word)}: arguments are not expected, only flags that begin with --")
         return Source(givens=tuple(self._givens()), problems=tuple(self._problems))
 
     def _givens(self) -> list[Given]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qobserve.config.redis_url import redacted, redis_url
+from qobserve.config.redis_url import redis_url
+from qobserve.config.shown import quoted, quoted_address, quoted_name, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MAX_PORT = 65535
 _MAX_SECONDS = 366 * 86400.0
-_SHOWN = 120
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|s|m|h|d))+")
@@ -35,12 +34,6 @@ class Kind:
     flag: bool = False
     path: bool = False
     show: Callable[[object], str] = str
-
-
-def quoted(text: str) -> str:
-    """A text as a message may show it: in quotes, on one line, short, without passwords."""
-    shown = redacted(text)
-    return json.dumps(shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "...", ensure_ascii=False)
 
 
 def boolean(text: str) -> bool:
@@ -69,7 +62,8 @@ def duration(text: str) -> float:
 
 def positive_duration(text: str) -> float:
     """Seconds, more than zero."""
-    seconds = duration(text)
+    negative = re.fullmatch(rf"-{_NUMBER}(?:ms|s|m|h|d)?", text.strip())
+    seconds = 0.0 if negative else duration(text)
     if seconds == 0:
         raise ValueError(f"{quoted(text)} is too short: it must be more than zero")
     return seconds
@@ -130,7 +124,7 @@ def readable_file(text: str) -> Path:
             file.read(1)
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-        raise ValueError(f"cannot read {quoted(text)}: {reason}") from exc
+        raise ValueError(f"cannot read {quoted_name(text)}: {reason}") from exc
     return path
 
 
@@ -147,13 +141,13 @@ def split_address(text: str) -> tuple[str, int]:
     match = re.fullmatch(r"(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]/@\s]*)):(?P<port>[0-9]{1,5})", text)
     if not match or int(match["port"]) > _MAX_PORT:
         raise ValueError(
-            f"{quoted(text)} is not an address: write :PORT, HOST:PORT or [IPv6]:PORT, with a port up to 65535"
+            f"{quoted_address(text)} is not an address: write :PORT, HOST:PORT or [IPv6]:PORT, with a port up to 65535"
         )
     if match["v6"]:
         try:
             ipaddress.IPv6Address(match["v6"])
         except ValueError as exc:
-            raise ValueError(f"{quoted(text)} has no IPv6 address between its brackets") from exc
+            raise ValueError(f"{quoted_address(text)} has no IPv6 address between its brackets") from exc
     return match["v6"] or match["host"], int(match["port"])
 
 
@@ -170,9 +164,9 @@ def sentinel_address(text: str) -> str:
     try:
         host, port = split_address(address)
     except ValueError as exc:
-        raise ValueError(f"{quoted(text)} is not an address: write HOST:PORT or [IPv6]:PORT") from exc
+        raise ValueError(f"{quoted_address(text)} is not an address: write HOST:PORT or [IPv6]:PORT") from exc
     if not host or port == 0:
-        raise ValueError(f"{quoted(text)} is not an address: write HOST:PORT or [IPv6]:PORT")
+        raise ValueError(f"{quoted_address(text)} is not an address: write HOST:PORT or [IPv6]:PORT")
     return address
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from qobserve.config.environment import read_environment
 from qobserve.config.flags import read_flags
 from qobserve.config.given import Rank, Source
-from qobserve.config.redis_url import has_password
 from qobserve.config.resolve import resolve
 from qobserve.config.settings import COLLECTOR_NAMES, DEFAULT_TARGET, LogSettings, Settings, Slo, SloRule, WebSettings
+from qobserve.config.shown import has_password, redacted
 from qobserve.config.table import SETTINGS
 from qobserve.config.target import build_target
 from qobserve.config.yaml_file import YamlFile, read_yaml
@@ -104,7 +104,7 @@ def _targets(top: Resolved, file: YamlFile) -> tuple[dict[str, TargetSettings], 
     for alias, source in file.targets.items():
         resolved = resolve(source.givens)
         problems += [*source.problems, *resolved.problems]
-        at = f"{file.shown}: targets.{alias}"
+        at = f"{file.shown}: targets.{redacted(alias)}"
         if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", alias):
             problems.append(f"{at}: a name of up to 64 letters, digits and _.- is expected")
         if alias == DEFAULT_TARGET and top_redis:

@@ -1,30 +1,14 @@
-"""Redis URLs: what is allowed in one, and how to show one without its password."""
+"""Redis URLs: what is allowed in one."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import parse_qsl, urlsplit
 
+from qobserve.config.shown import quoted_address
+
 SCHEMES = ("redis", "rediss", "unix")
 _EXAMPLES = "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
-# Greedy up to the last @, so that a password with an unescaped @, / or # in it is hidden as well.
-_CREDENTIALS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<user>[^:@/]*)(?P<password>:.*)?@", re.DOTALL)
-_QUERY_SECRET = re.compile(r"(?P<name>[?&][A-Za-z_-]*pass[A-Za-z_-]*=)[^&]*", re.IGNORECASE)
-
-
-def redacted(url: str) -> str:
-    """The URL as it may be shown: every password in it replaced by `***`."""
-
-    def hide(match: re.Match[str]) -> str:
-        password = "" if match["password"] is None else ":***"
-        return f"{match['scheme']}{match['user']}{password}@"
-
-    return _QUERY_SECRET.sub(r"\g<name>***", _CREDENTIALS.sub(hide, url))
-
-
-def has_password(url: str) -> bool:
-    """Whether showing this URL would show a password."""
-    return redacted(url) != url
 
 
 def scheme(url: str) -> str:
@@ -46,16 +30,19 @@ def redis_url(text: str) -> str:
     Raises:
         ValueError: it cannot; the sentence says why and never holds a password.
     """
-    shown = redacted(text)
+    shown = quoted_address(text)
     if "://" not in text:
-        raise ValueError(f'"{shown}" has no scheme: {_EXAMPLES}')
+        raise ValueError(f"{shown} has no scheme: {_EXAMPLES}")
     if scheme(text) not in SCHEMES:
-        raise ValueError(f'"{scheme(text)}" is not a scheme that is supported: {_EXAMPLES}')
+        named = f'"{scheme(text)}"' if re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme(text)) else f"what {shown} begins with"
+        raise ValueError(f"{named} is not a scheme that is supported: {_EXAMPLES}")
     # Before the URL is taken apart: that would cut it at a "#" and drop line breaks without a word.
     if re.search(r"[#\s\x00-\x1f]", text):
-        raise ValueError(f'"{shown}" has a "#" or a space in it: write %23 and %20 in a user name or a password')
+        raise ValueError(f'{shown} has a "#" or a space in it: write %23 and %20 in a user name or a password')
     try:
         parts = urlsplit(text)
+        if parts.scheme != "unix" and "," in parts.netloc.rpartition("@")[2]:
+            raise ValueError(f"{shown} names several hosts: name one; Sentinels are given as redis.sentinel")
         port = parts.port
     except ValueError as exc:
         raise ValueError(f'"{shown}" has a bad host or port: the port is a number from 1 to 65535') from exc

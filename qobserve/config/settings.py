@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr  # noqa: TC002 - SecretStr is in annotations, as above
 
-from qobserve.config.redis_url import redacted
+from qobserve.config.shown import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qobserve.config.kinds import quoted
 from qobserve.config.redis_url import scheme, url_database
 from qobserve.config.settings import DiscoverySettings, QueueSettings, TargetSettings
+from qobserve.config.shown import quoted_name
 from qobserve.config.table import SETTINGS
 
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ def _tls(resolved: Resolved) -> Iterator[str]:
         try:
             context.load_verify_locations(cafile=str(values[ca].value))
         except (ssl.SSLError, OSError):
-            yield f"{values[ca].source}: {quoted(str(values[ca].value))} holds no certificates in PEM form"
+            yield f"{values[ca].source}: {quoted_name(str(values[ca].value))} holds no certificates in PEM form"
     if cert in values and key in values:
         try:
             context.load_cert_chain(str(values[cert].value), str(values[key].value), password="")
         except (ssl.SSLError, OSError):
-            files = f"{quoted(str(values[cert].value))} and {quoted(str(values[key].value))}"
+            files = f"{quoted_name(str(values[cert].value))} and {quoted_name(str(values[key].value))}"
             yield (
                 f"{values[cert].source}: {files} are not a certificate and its key in PEM form, "
                 "the key without a passphrase"
@@ -118,7 +118,7 @@ def _password(resolved: Resolved, name: str) -> object:
         raise ValueError(f"{file.source}: cannot read the password as UTF-8 text: {_reason(exc)}") from exc
     password = text.removesuffix("\n").removesuffix("\r")
     if not password:
-        raise ValueError(f"{file.source}: {quoted(str(file.value))} is empty")
+        raise ValueError(f"{file.source}: {quoted_name(str(file.value))} is empty")
     return password
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from qobserve.config.given import Given, Rank, Source, did_you_mean
-from qobserve.config.kinds import quoted
+from qobserve.config.shown import quoted_name, redacted
 from qobserve.config.table import BY_NAME, SETTINGS
 from qobserve.config.target_table import TARGET_SECTIONS
 
@@ -23,6 +23,8 @@ _TARGETS = "targets"
 _SLO_QUEUES = "slo.queues"
 _YAML_NAMES = [s.name for s in SETTINGS if s.yaml]
 _NULL = "tag:yaml.org,2002:null"
+_SPOKEN: set[Path] = set()
+"""Files in which this process has found settings: one that is empty at a later reload would drop all its targets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,12 @@ def read_yaml(path: Path, shown: str) -> YamlFile:
         root = parse(path.read_bytes(), shown)
     except ValueError as exc:
         return YamlFile(shown=shown, top=Source(problems=(str(exc),)), targets={}, slo_queues={})
+    empty = root is None or is_null(root)
+    if empty and path.absolute() in _SPOKEN:
+        problem = f"{shown}: it is empty and was not before, as while it is being written: reload once it is whole"
+        return YamlFile(shown=shown, top=Source(problems=(problem,)), targets={}, slo_queues={})
+    if not empty:
+        _SPOKEN.add(path.absolute())
     walk = _Walk(shown=shown, folder=path.parent)
     walk.mapping(root, "", "", _top_level)
     return YamlFile(shown=shown, top=walk.source(), targets=_targets(walk), slo_queues=_slo_queues(walk))
@@ -134,7 +142,7 @@ class _Walk:
         setting = BY_NAME.get(name.removesuffix(".enabled") if _switch(name) else name)
         if not accepts(name):
             known = [known for known in (*_YAML_NAMES, *sorted(_SECTIONS), _TARGETS, _SLO_QUEUES) if accepts(known)]
-            self.problems.append(f"{self._at(label)}: there is no such key{did_you_mean(name, known)}")
+            self.problems.append(f"{self._at(redacted(label))}: there is no such key{did_you_mean(name, known)}")
         elif name == _TARGETS:
             self.target_nodes = self.named(node, label)
         elif name == _SLO_QUEUES:
@@ -191,7 +199,7 @@ def _targets(walk: _Walk) -> dict[str, Source]:
     found: dict[str, Source] = {}
     for alias, node in walk.target_nodes.items():
         part = walk.fork()
-        part.mapping(node, f"targets.{alias}", "", _of_target)
+        part.mapping(node, f"targets.{redacted(alias)}", "", _of_target)
         found[alias] = part.source()
     return found
 
@@ -200,7 +208,7 @@ def _slo_queues(walk: _Walk) -> dict[str, Source]:
     found: dict[str, Source] = {}
     for pattern, node in walk.slo_nodes.items():
         part = walk.fork()
-        part.mapping(node, f"slo.queues.{quoted(pattern)}", "slo", _of_slo)
+        part.mapping(node, f"slo.queues.{quoted_name(pattern)}", "slo", _of_slo)
         found[pattern] = part.source()
     return found
 

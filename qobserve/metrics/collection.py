@@ -104,7 +104,7 @@ class Collection:
         for server in snapshot.servers:
             for queue in server.queues:
                 labels = queue_labels(queue.queue)
-                beyond += max((queue.scheduler_count or 0) - len(queue.schedulers), 0)
+                beyond += queue.schedulers_hidden
                 if labels in seen:
                     collisions += 1
                 else:

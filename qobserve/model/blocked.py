@@ -45,17 +45,27 @@ def reasons(queue: QueueSnapshot, now_ms: int) -> dict[Reason, bool]:
             found[reason] = ready and in_the_way
         elif not in_the_way:
             found[reason] = False
-    if queue.scheduler_count is not None:
-        found[Reason.SCHEDULER_OVERDUE] = lateness(queue, now_ms)[1]
+    overdue = _scheduler_overdue(queue, now_ms)
+    if overdue is not None:
+        found[Reason.SCHEDULER_OVERDUE] = overdue
     if queue.unlocked is not None:
         found[Reason.STALLED] = queue.unlocked > 0
     return found
 
 
-def lateness(queue: QueueSnapshot, now_ms: int) -> tuple[bool, bool]:
+def lateness(queue: QueueSnapshot, now_ms: int) -> tuple[bool, bool | None]:
     """All that the clock has to say to `reasons`: whether a delayed job is overdue, and whether a scheduler is."""
-    first = queue.schedulers[0].next_ms if queue.schedulers else now_ms
-    return (queue.overdue_ms(now_ms) or 0) > 0, now_ms - first > OVERDUE_AFTER_MS
+    return (queue.overdue_ms(now_ms) or 0) > 0, _scheduler_overdue(queue, now_ms)
+
+
+def _scheduler_overdue(queue: QueueSnapshot, now_ms: int) -> bool | None:
+    """Whether a run is overdue; of a scheduler that may have come to its end, only if a delayed job is overdue too."""
+    if queue.scheduler_count is None:
+        return None
+    overdue = [scheduler for scheduler in queue.schedulers if now_ms - scheduler.next_ms > OVERDUE_AFTER_MS]
+    if any(scheduler.certain for scheduler in overdue) or not overdue:
+        return bool(overdue)
+    return True if (queue.overdue_ms(now_ms) or 0) > OVERDUE_AFTER_MS else None
 
 
 def _obstacles(queue: QueueSnapshot) -> dict[Reason, bool]:

@@ -26,15 +26,16 @@ class WorkerNames:
 
     def __init__(self, queues: Iterable[QueueId]) -> None:
         self.queues = tuple(queues)
-        self._node = {node_client_name(queue): queue for queue in self.queues}
+        self._node = {node_client_name(other): queue for queue in self.queues for other in queue.readings()}
+        self._node |= {node_client_name(queue): queue for queue in self.queues}
         self._python = {python_client_name(queue): queue for queue in self.queues}
 
-    def count(self, listing: bytes) -> Counter[QueueId]:
-        """Workers by queue; `listing` is the reply to CLIENT LIST."""
+    def count(self, listing: bytes, database: int) -> Counter[QueueId]:
+        """Workers by queue; `listing` is the reply to CLIENT LIST, and only connections to `database` count."""
         workers: Counter[QueueId] = Counter()
         resting: Counter[bytes] = Counter()
         blocking: Counter[bytes] = Counter()
-        for name, command in _named(listing):
+        for name, command in _named(listing, b" db=%d " % database):
             if (base := _base(name, self._node)) is not None:
                 workers[self._node[base]] += 1
             elif _base(name, self._python) is not None:
@@ -56,10 +57,10 @@ def _base(name: bytes, known: Mapping[bytes, QueueId]) -> bytes | None:
     return None
 
 
-def _named(listing: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _named(listing: bytes, database: bytes) -> Iterator[tuple[bytes, bytes]]:
     for line in listing.splitlines():
         name = _field(line, b" name=")
-        if name:
+        if name and database in line:
             yield name, _field(line, b" cmd=")
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from qobserve.model.reply import Fault, natural, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Iterable, Iterator
 
     from qobserve.model.reply import Reply
 
 _MISSING = "ERR no such key"
+_LAST = b"last-generated-id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def stream_facts(reply: Reply) -> StreamFacts | None:
     return StreamFacts(
         added=natural(facts.get(b"entries-added")),
         retained=natural(facts.get(b"length")),
-        last_ms=_entry_ms(facts.get(b"last-generated-id")) or None,
+        last_ms=entry_id(last)[0] if (last := last_entry(reply)) else None,
     )
 
 
@@ -53,18 +53,32 @@ def entry_bytes(reply: Reply) -> int:
     return max(map(_size, reply), default=0) if isinstance(reply, list) else 0
 
 
-def ready_events(reply: Reply, wanted: AbstractSet[bytes]) -> dict[bytes, int]:
-    """When each wanted job last became ready, on the server's clock, from XREVRANGE's entries (newest first).
+def last_entry(reply: Reply) -> bytes | None:
+    """The id of the newest entry ever written, from XINFO STREAM's reply; None for an empty stream or none."""
+    if not isinstance(reply, list):
+        return None
+    names = reply[::2]
+    found = reply[2 * names.index(_LAST) + 1] if _LAST in names else None
+    return found if isinstance(found, bytes) and entry_id(found) > (0, 0) else None
+
+
+def entry_id(raw: bytes) -> tuple[int, int]:
+    """An entry's id in a form that can be compared: ms of the server's clock, and a number within it."""
+    ms, _, sequence = raw.partition(b"-")
+    return whole(ms) or 0, whole(sequence) or 0
+
+
+def ready_events(pieces: Iterable[Reply]) -> dict[bytes, int]:
+    """When each job last became ready (ms, the server's clock), from entries in any order.
 
     Every way into `wait` and into `prioritized` writes a `waiting` event.
     """
     found: dict[bytes, int] = {}
-    for entry_id, fields in _entries(reply):
-        job = fields.get(b"jobId")
-        if job in wanted and job not in found and fields.get(b"event") == b"waiting":
-            ms = _entry_ms(entry_id)
-            if job is not None and ms is not None:
-                found[job] = ms
+    for piece in pieces:
+        for identity, fields in _entries(piece):
+            job = fields.get(b"jobId")
+            if job is not None and fields.get(b"event") == b"waiting":
+                found[job] = max(entry_id(identity)[0], found.get(job, 0))
     return found
 
 
@@ -73,13 +87,9 @@ def _entries(reply: Reply) -> Iterator[tuple[bytes, dict[bytes, bytes]]]:
         return
     for entry in reply:
         match entry:
-            case [bytes(entry_id), list(flat)]:
+            case [bytes(identity), list(flat)]:
                 texts = [item if isinstance(item, bytes) else b"" for item in flat]
-                yield entry_id, dict(zip(texts[::2], texts[1::2], strict=False))
-
-
-def _entry_ms(entry_id: Reply) -> int | None:
-    return whole(entry_id.partition(b"-")[0]) if isinstance(entry_id, bytes) else None
+                yield identity, dict(zip(texts[::2], texts[1::2], strict=False))
 
 
 def _size(entry: Reply) -> int:

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 
     from qobserve.model.reply import Reply
 
-TIME_FIELDS = (b"timestamp", b"processedOn", b"opts", b"atm", b"attemptsMade", b"stc", b"stalledCounter")
+TIME_FIELDS = (
+    b"timestamp",
+    b"processedOn",
+    b"opts",
+    b"atm",
+    b"attemptsMade",
+    b"stc",
+    b"stalledCounter",
+    b"ats",
+    b"priority",
+)
 """The fields that `job_times` wants, in its order."""
 
 PROMOTION_SLACK_MS = 1000
@@ -68,7 +78,10 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobTimes:
-    """What a job's hash says about time; all in ms, None where a field is absent or no number."""
+    """What a job's hash says about its life; moments in ms, None where a field is absent or no number.
+
+    Two that are equal speak of the same wait: whatever ends one changes a field.
+    """
 
     timestamp: int | None
     processed_on: int | None
@@ -76,6 +89,13 @@ class JobTimes:
     delay_ms: int
     backoff: Backoff | None
     stalled: bool
+    starts: int
+    priority: int
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the job shows no sign of ever having run."""
+        return self.processed_on is None and not self.attempts and not self.starts and not self.stalled
 
 
 def job_times(fields: Sequence[bytes | None]) -> JobTimes:
@@ -85,7 +105,7 @@ def job_times(fields: Sequence[bytes | None]) -> JobTimes:
 
 
 def _decoded(fields: Sequence[bytes | None]) -> JobTimes:
-    timestamp, processed_on, opts, atm, attempts_made, stc, stalled_counter = fields
+    timestamp, processed_on, opts, atm, attempts_made, stc, stalled_counter, ats, priority = fields
     delay_ms, backoff = _options(opts) if opts is not None and len(opts) <= _LARGEST_OPTS else (0, None)
     return JobTimes(
         timestamp=milliseconds_field(timestamp),
@@ -94,6 +114,8 @@ def _decoded(fields: Sequence[bytes | None]) -> JobTimes:
         delay_ms=delay_ms,
         backoff=backoff,
         stalled=bool(whole(stc) or whole(stalled_counter)),
+        starts=whole(ats) or 0,
+        priority=whole(priority) or 0,
     )
 
 
@@ -119,7 +141,7 @@ def ready_at(job: JobTimes, now_ms: int) -> ReadyAt | None:
             ms, waited = job.processed_on + backoff, backoff
     if waited and ms > now_ms + PROMOTION_SLACK_MS:
         return None
-    return ReadyAt(ms=ms, source="hash", exact=job.processed_on is None)
+    return ReadyAt(ms=ms, source="hash", exact=job.fresh)
 
 
 def milliseconds_field(raw: Reply) -> int | None:

@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from qobserve.model.reply import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qobserve.model.reply import Reply
 
 DEFAULT_PREFIX = "bull"
 
@@ -34,6 +42,12 @@ class QueueId:
 
     def __str__(self) -> str:
         return f"{self.prefix}:{self.name}"
+
+    def readings(self) -> Iterator[QueueId]:
+        """The queues that the same keys would belong to if the name, as before BullMQ 5.12.12, held colons."""
+        segments = self.base[:-1].split(b":")
+        for names in range(2, len(segments)):
+            yield QueueId(b":".join(segments[:-names]), b":".join(segments[-names:]))
 
     def key(self, suffix: bytes) -> bytes:
         """The key of this queue that ends in `suffix`: a fixed one such as `wait`, or a job's id."""
@@ -76,6 +90,22 @@ def queue_of_anchor(key: bytes, prefixes: tuple[bytes, ...] = ()) -> QueueId | N
     if not prefix or not name or name.startswith(b":") or b"::relay:" in key:
         return None
     return QueueId(prefix, name)
+
+
+def is_bullmq(events_limit: Reply, version: Reply, events_type: Reply) -> bool:
+    """Whether BullMQ wrote what lies under a base key: many an application's own keys end in `:id` or `:meta`.
+
+    Old Bull's queues have an `id` too, but no event stream, and no trim length in `meta`.
+
+    Args:
+        events_limit: The field `opts.maxLenEvents` of `meta`.
+        version: The field `version` of `meta`.
+        events_type: The type of `events`.
+    """
+    if any(isinstance(reply, Fault) and reply.code == "NOPERM" for reply in (events_limit, events_type)):
+        return True  # it cannot be told; the scrape then says which command is refused
+    written = isinstance(version, bytes) and version.startswith(b"bullmq")
+    return written or isinstance(events_limit, bytes) or events_type == b"stream"
 
 
 def node_client_name(queue: QueueId) -> bytes:

@@ -8,11 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qobserve.model.reply import Fault, whole
-from qobserve.model.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from qobserve.model.reply import Reply
 
 _BY_HAND = 2**53 - 1
@@ -25,11 +22,17 @@ def concurrency_limit(field: Reply) -> int | None:
     return None if limit is None else max(limit, 0)
 
 
-def rate_limited_ms(counter: Reply, ttl: Reply, maximum: Reply, jobs: Mapping[State, int]) -> int | None:
+def rate_limited_ms(counter: Reply, ttl: Reply, maximum: Reply, *, held_back: bool) -> int | None:
     """For how many ms no worker will take a job; 0 when not limited, None when it cannot be told.
 
     The counter of the window is in Redis, but the maximum only if it is a global one (`maximum`, of `meta`). A worker's
-    own maximum is not; then the window limits if work is ready and none of it runs.
+    own maximum is not; then the window limits if nothing else explains that workers leave ready jobs alone.
+
+    Args:
+        counter: The reply to GET of `limiter`, how many jobs were taken in this window.
+        ttl: The reply to PTTL of it, how long the window lasts yet.
+        maximum: The field `max` of `meta`.
+        held_back: Whether jobs have been ready for a while, and workers are there, and take none of them.
     """
     if isinstance(counter, Fault) or isinstance(ttl, Fault):
         return None
@@ -41,5 +44,4 @@ def rate_limited_ms(counter: Reply, ttl: Reply, maximum: Reply, jobs: Mapping[St
         return left
     if allowed is not None:
         return 0
-    idle = jobs.get(State.ACTIVE) == 0 and (jobs.get(State.WAITING, 0) + jobs.get(State.PRIORITIZED, 0)) > 0
-    return left if idle else None
+    return left if held_back else None

@@ -13,17 +13,17 @@ from qobserve.model.keys import text
 from qobserve.model.limits import concurrency_limit, rate_limited_ms
 from qobserve.model.reply import natural, strings, whole
 from qobserve.model.scores import due_ms, milliseconds
-from qobserve.model.snapshot import QueueSnapshot, Scheduler
+from qobserve.model.snapshot import QueueSnapshot
 from qobserve.model.states import MARKER, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from qobserve.model.events import StreamFacts
     from qobserve.model.job import ReadyAt
     from qobserve.model.keys import QueueId
     from qobserve.model.reply import Reply
-    from qobserve.model.snapshot import Groups, Problem, Workers
+    from qobserve.model.snapshot import Groups, Problem, Scheduler, Workers
 
 
 class Answers(NamedTuple):
@@ -64,6 +64,8 @@ class Rest(NamedTuple):
 
 
 NOTHING_LEFT = Rest()
+_AT_ONCE_MS = 1000
+"""An idle worker takes a job within this time, unless something holds it back."""
 
 
 class Meta(NamedTuple):
@@ -88,6 +90,7 @@ class Details:
     data_bytes: int | None = None
     workers: Workers | None = None
     groups: Groups | None = None
+    schedulers: tuple[Scheduler, ...] = ()
     layout: str = "unknown"
     rest: Rest = NOTHING_LEFT
     problems: tuple[Problem, ...] = field(default=())
@@ -98,18 +101,15 @@ def meta_of(answers: Answers) -> Meta:
     return Meta(*answers.meta) if isinstance(answers.meta, list) and len(answers.meta) == len(Meta._fields) else Meta()
 
 
-def is_bullmq(answers: Answers) -> bool:
-    """Whether BullMQ wrote this queue: old Bull's queues have an `id` too, but no event stream and no trim length."""
-    meta = meta_of(answers)
-    return meta.events_limit is not None or meta.version is not None or isinstance(answers.events, list)
-
-
-def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts | None, details: Details) -> QueueSnapshot:
+def queue_snapshot(
+    queue: QueueId, answers: Answers, stream: StreamFacts | None, details: Details, now_ms: int
+) -> QueueSnapshot:
     """Put together what both round trips told."""
     meta = meta_of(answers)
     stream = stream or NO_STREAM
     rest = details.rest
     jobs = _jobs(answers, rest)
+    schedulers = _count(answers.schedulers_first, rest.schedulers_length, per=2)
     library, _, version = text(meta.version).partition(":") if isinstance(meta.version, bytes) else ("bullmq", "", "")
     return QueueSnapshot(
         queue=queue,
@@ -126,9 +126,12 @@ def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts | None,
         workers=details.workers,
         unlocked=details.unlocked,
         concurrency_limit=concurrency_limit(meta.concurrency),
-        rate_limited_ms=rate_limited_ms(rest.limiter, answers.limiter_ttl, meta.limit_max, jobs),
-        scheduler_count=_count(answers.schedulers_first, rest.schedulers_length, per=2),
-        schedulers=_schedulers(answers.schedulers_first),
+        rate_limited_ms=rate_limited_ms(
+            rest.limiter, answers.limiter_ttl, meta.limit_max, held_back=_held_back(meta, jobs, details, now_ms)
+        ),
+        scheduler_count=schedulers,
+        schedulers_hidden=max((schedulers or 0) - len(strings(answers.schedulers_first)) // 2, 0),
+        schedulers=details.schedulers,
         add_attempts=0 if answers.id is None else natural(answers.id),
         events_added=stream.added,
         events_retained=stream.retained,
@@ -142,6 +145,18 @@ def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts | None,
         layout=details.layout,
         groups=details.groups,
         problems=details.problems,
+    )
+
+
+def _held_back(meta: Meta, jobs: Mapping[State, int], details: Details, now_ms: int) -> bool:
+    """Whether jobs have been ready for a while, and workers that could take one take none."""
+    ready = [since.ms for since in (details.waiting_since, details.prioritized_since) if since is not None]
+    return (
+        meta.paused is None
+        and details.workers is not None
+        and details.workers.count > 0
+        and jobs.get(State.ACTIVE) == 0
+        and any(now_ms - ms > _AT_ONCE_MS for ms in ready)
     )
 
 
@@ -183,13 +198,3 @@ def _first(reply: Reply, moment: Callable[[bytes | float], int | None]) -> int |
             return moment(score)
         case _:
             return None
-
-
-def _schedulers(reply: Reply) -> tuple[Scheduler, ...]:
-    flat = strings(reply)
-    named: dict[str, int] = {}
-    for name, score in zip(flat[::2], flat[1::2], strict=False):
-        next_ms = milliseconds(score)
-        if next_ms is not None:
-            named.setdefault(text(name), next_ms)  # two names may read the same, one of them no UTF-8
-    return tuple(Scheduler(id=name, next_ms=next_ms) for name, next_ms in named.items())

@@ -37,10 +37,14 @@ class Workers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduler:
-    """A job scheduler (or an older repeatable) and the moment of its next run."""
+    """A job scheduler (or an older repeatable) and the moment of its next run.
+
+    `certain` is False for one whose next run is past and of which nothing tells whether it has come to its end.
+    """
 
     id: str
     next_ms: int
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,8 @@ class QueueSnapshot:
         concurrency_limit: The global limit; None when there is none.
         rate_limited_ms: For how long no job will be taken because of a rate limit; 0 for not limited, None when
             a worker's own limit, which no key holds, leaves it open.
-        scheduler_count: Schedulers in all; `schedulers` holds the first due of them.
+        scheduler_count: Schedulers in all; `schedulers` holds the first due of them that go on, and `schedulers_hidden`
+            is how many were not looked at.
         add_attempts: How often an add was attempted, rejected duplicates included.
         events_added: Entries ever added to the event stream; None on servers before Redis 7.
         completed: Jobs finished well, as the workers count them; None where they keep no metrics.
@@ -99,6 +104,7 @@ class QueueSnapshot:
     rate_limited_ms: int | None = None
     scheduler_count: int | None = None
     schedulers: tuple[Scheduler, ...] = ()
+    schedulers_hidden: int = 0
     add_attempts: int | None = None
     events_added: int | None = None
     events_retained: int | None = None

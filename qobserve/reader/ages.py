@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from qobserve.model.events import entry_bytes, ready_events
+from qobserve.model.events import entry_bytes, last_entry
 from qobserve.model.job import TIME_FIELDS, ReadyAt, job_times, ready_at
 from qobserve.reader.candidates import prioritized_candidates, waiting_candidates
 from qobserve.reader.connection import pack
-from qobserve.reader.memory import ReadyEvent
+from qobserve.reader.stream import absorb, event_of, forget_the_past, stream_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,66 +45,70 @@ class AgePlan:
         self.waiting = waiting_candidates(answers, budget)
         self.prioritized = prioritized_candidates(answers, heads, budget)
         self._memory = memory
-        self._witness = memory.witness[0] if memory.witness and self.waiting else None
-        self.jobs = dict.fromkeys([*self.waiting, *self.prioritized, *filter(None, [self._witness])])
-        self._events_key = queue.key(b"events")
-        self._stream = answers.events if isinstance(answers.events, list) else None
+        self._queue = queue
+        self._kept = budget.events_kept
+        self._witness = memory.witness if memory.witness and _hides_jobs(answers, budget) else None
+        self.jobs = dict.fromkeys([*self.waiting, *self.prioritized, *([self._witness[0]] if self._witness else [])])
+        self._stream = answers.events
+        self._last_entry = last_entry(answers.events)
         self.commands = [pack(b"HMGET", queue.key(job), *TIME_FIELDS) for job in self.jobs]
 
     @property
     def settled(self) -> bool:
-        """Whether everything that the stream's tail could tell has been asked."""
-        return self._stream is None or self._memory.asked.keys() >= self.jobs.keys()
+        """Whether everything that the stream could tell has been asked."""
+        return self._last_entry is None or self._memory.asked.keys() >= self.jobs.keys()
 
-    def tail_command(self, events: EventBudget) -> list[bytes]:
-        """The question for the stream's tail, if it can tell more and the budget allows."""
-        if self.settled:
+    def is_current(self) -> bool:
+        """Whether the same answers would lead to this plan again."""
+        witness = self._memory.witness
+        return self.settled and (witness is None or witness[0] in self.jobs)
+
+    def stream_commands(self, events: EventBudget) -> list[bytes]:
+        """The questions for the stream, if it can tell more and the budget allows."""
+        if self._last_entry is None or self.settled:
             return []
         count = events.take(entry_bytes(self._stream))
-        return [pack(b"XREVRANGE", self._events_key, b"+", b"-", b"COUNT", b"%d" % count)] if count else []
+        return stream_commands(self._queue, self._memory, self._last_entry, count) if count else []
 
-    def read(self, hashes: Sequence[Reply], tail: Reply, now_ms: int) -> tuple[Ages, bool]:
+    def read(self, hashes: Sequence[Reply], stream: Sequence[Reply], now_ms: int) -> tuple[Ages, bool]:
         """The ages, and whether the same replies come to the same later; remembers what the next scrape needs.
 
         Args:
             hashes: Replies to `commands`.
-            tail: Reply to `tail_command`; None where it was not asked.
+            stream: Replies to `stream_commands`.
             now_ms: The server's clock.
         """
         times = {job: _times(reply) for job, reply in zip(self.jobs, hashes, strict=True)}
-        self._remember(times, tail)
+        forget_the_past(self._memory, times)
+        if stream and self._last_entry and absorb(self._memory, stream, self._last_entry, self._kept):
+            self._memory.asked = times
         ready = {job: self._ready(job, known, now_ms) for job, known in times.items()}
         since = {job: moment for job, moment in ready.items() if moment is not None}
         oldest = _oldest(since, [*self.waiting, *self._still_waiting(times)])
         first = _oldest(since, self.prioritized)
-        self._memory.witness = None if oldest is None else (oldest, times[oldest].processed_on)
+        self._memory.witness = None if oldest is None else (oldest, times[oldest])
         ages = Ages(None if oldest is None else since[oldest], None if first is None else since[first])
         return ages, all(moment is not None or times[job].timestamp is None for job, moment in ready.items())
 
     def _ready(self, job: bytes, times: JobTimes, now_ms: int) -> ReadyAt | None:
-        event = self._memory.events.get(job)
-        if event is not None:
-            return ReadyAt(ms=event.ms, source="event", exact=True)
-        return ready_at(times, now_ms)
+        ms = event_of(self._memory, job, times)
+        return ready_at(times, now_ms) if ms is None else ReadyAt(ms=ms, source="event", exact=True)
 
     def _still_waiting(self, times: Mapping[bytes, JobTimes]) -> list[bytes]:
-        """Last time's oldest job, unless it is in sight anyway, has run since, or has lost its hash."""
-        if self._memory.witness is None or self._witness is None or self._witness in self.waiting:
+        """Last time's oldest job, if it is out of sight and its hash has not changed since."""
+        if self._witness is None or self._witness[0] in self.waiting:
             return []
-        now, before = times[self._witness], self._memory.witness[1]
-        return [self._witness] if now.timestamp is not None and now.processed_on == before else []
+        job, before = self._witness
+        return [job] if before.timestamp is not None and times[job] == before else []
 
-    def _remember(self, times: Mapping[bytes, JobTimes], tail: Reply) -> None:
-        """Keep events and questions of jobs that still matter and have not run since."""
-        memory = self._memory
-        ran = {job: known.processed_on for job, known in times.items()}
-        kept = {job: event for job, event in memory.events.items() if job in ran and ran[job] == event.processed_on}
-        if isinstance(tail, list):
-            memory.asked = ran
-            kept |= {job: ReadyEvent(ms, ran[job]) for job, ms in ready_events(tail, ran.keys()).items()}
-        else:
-            memory.asked = {job: then for job, then in memory.asked.items() if job in ran and ran[job] == then}
-        memory.events = kept
+
+def _hides_jobs(answers: Answers, budget: Budget) -> bool:
+    """Whether `wait` or the `paused` list holds more than the window shows."""
+    shown = len(answers.wait_tail) if isinstance(answers.wait_tail, list) else 0
+    waiting, paused = answers.wait_length, answers.paused_tail
+    return (isinstance(waiting, int) and waiting > shown > 0) or (
+        isinstance(paused, list) and len(paused) >= budget.windows.jobs
+    )
 
 
 def _times(reply: Reply) -> JobTimes:

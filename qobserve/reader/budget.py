@@ -12,8 +12,10 @@ from qobserve.reader.questions import ACTIVE_WINDOW, Windows
 
 _WINDOW_TOTAL = 8000
 _HASH_TOTAL = 2000
-_EVENT_TOTAL = 2000
-_EVENTS_AT_ONCE = 200
+_EVENT_TOTAL = 4000
+_EVENTS_AT_ONCE = 1000
+_EVENTS_KEPT_TOTAL = 100_000
+_EVENTS_KEPT = 1000
 _EVENTS_AT_LEAST = 10
 _EVENT_BYTES = 1 << 20
 MOST_LEVELS = 64
@@ -29,12 +31,14 @@ class Budget:
         hashes: Hashes of waiting jobs read, and as many of prioritized ones.
         payloads: Payload sizes asked.
         active: Active jobs looked at.
+        events_kept: Events remembered.
     """
 
     windows: Windows
     hashes: int
     payloads: int
     active: int
+    events_kept: int
 
 
 def share(queues: int, schedulers: int) -> Budget:
@@ -45,24 +49,34 @@ def share(queues: int, schedulers: int) -> Budget:
         hashes=hashes,
         payloads=_clamp(hashes // 2, 1, 30),
         active=_clamp(hashes // 2, 1, ACTIVE_WINDOW),
+        events_kept=_clamp(_EVENTS_KEPT_TOTAL // max(queues, 1), 20, _EVENTS_KEPT),
     )
 
 
 class EventBudget:
-    """Entries of event streams that one scrape may still read."""
+    """Entries of event streams that one scrape may still read.
 
-    def __init__(self, queues: int) -> None:
-        self._left = _EVENT_TOTAL
+    Where more queues ask than can be served, they are served by turns: `turn` counts the scrapes, `asking` is how many
+    queues asked in the last one.
+    """
+
+    def __init__(self, queues: int, *, turn: int = 0, asking: int = 0) -> None:
         self._each = _clamp(_EVENT_TOTAL // max(queues, 1), _EVENTS_AT_LEAST, _EVENTS_AT_ONCE)
+        self._served = _EVENT_TOTAL // self._each
+        self._queues = max(asking, self._served)
+        self._first = turn * self._served % self._queues
+        self.asked = 0
 
     def take(self, entry_bytes: int) -> int:
-        """How many entries of a stream with entries of this size to read; 0 when the budget is used up.
+        """How many entries of a stream with entries of this size to read; 0 when it is not the queue's turn.
 
         A return value may be as large as Redis allows: the answer stays near one MiB, as far as the sizes seen tell.
         """
-        count = min(self._each, self._left, max(_EVENT_BYTES // max(entry_bytes, 1), 1))
-        self._left -= count
-        return count
+        turn = (self.asked - self._first) % self._queues
+        self.asked += 1
+        if turn >= self._served or self.asked > 2 * self._queues:
+            return 0
+        return min(self._each, max(_EVENT_BYTES // max(entry_bytes, 1), 1))
 
 
 def _clamp(value: int, low: int, high: int) -> int:

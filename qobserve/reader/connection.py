@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from qobserve.config import TargetSettings
     from qobserve.model.reply import Reply
 
-CLIENT_NAME = "qobserve"
+CLIENT_NAME = b"qobserve"
 _CHUNK = 1 << 20
 _NOT_NOW = {"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MOVED", "ASK"}
 _NO = {"NOAUTH", "WRONGPASS", "NOPERM"}
@@ -173,8 +173,11 @@ class Link:
             await self.close()
         if not self._connection.is_connected:
             await self._connection.connect()  # type: ignore[no-untyped-call]  # untyped in redis-py
+            # The name is for people only. redis-py would take a user who may not set it for one who may not connect.
+            greeting = [pack(b"CLIENT", b"SETNAME", CLIENT_NAME)]
             if self._readonly:
-                await Talk(self._connection).exchange(pack(b"READONLY"), 1)
+                greeting.append(pack(b"READONLY"))
+            await Talk(self._connection).exchange(b"".join(greeting), len(greeting))
 
 
 @contextlib.contextmanager
@@ -206,7 +209,6 @@ class _Shared(TypedDict):
     username: str | None
     password: str | None
     socket_connect_timeout: float
-    client_name: str
     protocol: int
     driver_info: None
 
@@ -218,7 +220,6 @@ def _connection(settings: TargetSettings, address: Address | None) -> _Batched:
         "username": settings.user or (unquote(url.username) if url.username else None),
         "password": revealed(settings.password) or (unquote(url.password) if url.password else None),
         "socket_connect_timeout": settings.connect_timeout,
-        "client_name": CLIENT_NAME,
         "protocol": 2,
         "driver_info": None,
     }

@@ -14,9 +14,9 @@ from qobserve.reader.active import ActivePlan
 from qobserve.reader.ages import AgePlan
 from qobserve.reader.connection import pack
 from qobserve.reader.groups import group_commands, groups_of
-from qobserve.reader.levels import is_deep, probed, to_follow, window_levels
-from qobserve.reader.questions import level_probe
+from qobserve.reader.levels import head_probes, is_deep, probed, search_commands, to_follow, window_levels
 from qobserve.reader.rest import rest_commands
+from qobserve.reader.schedulers import SchedulerPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from qobserve.reader.budget import Budget, EventBudget
     from qobserve.reader.memory import QueueMemory
 
-_PARTS = ("age", "payload", "age", "info", "depth", "depth", "age")
+_PARTS = ("age", "payload", "age", "info", "depth", "depth", "schedulers", "age")
 """The collector that each section of a plan is for."""
 
 _PART_OF = {"PTTL": "limits", "GET": "limits"}
@@ -49,19 +49,30 @@ class DetailPlan:
         heads: First jobs of the priority levels beyond the window, by level.
         memory: What is known from before; `details` brings it up to date.
         budget: How much may be read.
+        now_ms: The server's clock.
+        changed: Whether the answers differ from last time's, so that there may be levels that nobody knows.
     """
 
-    def __init__(
-        self, queue: QueueId, answers: Answers, heads: Mapping[int, bytes], memory: QueueMemory, budget: Budget
+    def __init__(  # noqa: PLR0913, PLR0917 - a plan is made of all that is known of a queue
+        self,
+        queue: QueueId,
+        answers: Answers,
+        heads: Mapping[int, bytes],
+        memory: QueueMemory,
+        budget: Budget,
+        now_ms: int,
+        *,
+        changed: bool,
     ) -> None:
         self._queue = queue
         self._memory = memory
         self._ages = AgePlan(queue, answers, heads.values(), memory, budget)
         self._active = ActivePlan(queue, answers, memory, budget)
+        self._schedulers = SchedulerPlan(queue, answers, now_ms)
         weighed = [*self._ages.jobs, *self._active.jobs][: budget.payloads]
-        self._levels = to_follow(window_levels(answers) | heads.keys()) if is_deep(answers) else ()
-        new_levels = [found for found in self._levels if found not in memory.levels]
-        self._settled_levels = not new_levels
+        self._deep = is_deep(answers)
+        self._searches = self._deep and changed
+        self._levels = self._known_levels(answers, heads)
         version = meta_of(answers).version
         rest = rest_commands(queue, answers, budget.windows)
         self._rest = tuple(rest)
@@ -70,10 +81,11 @@ class DetailPlan:
         self._sections = (
             self._ages.commands,
             [pack(b"HSTRLEN", queue.key(job), b"data") for job in weighed],
-            [level_probe(queue, level) for level in new_levels],
+            self._search(answers) if self._searches else [],
             unversioned if self._layout == UNKNOWN else [],
             group_commands(queue, version),
             list(rest.values()),
+            self._schedulers.commands,
             self._active.commands,
         )
         self.commands = b"".join(command for section in self._sections for command in section)
@@ -81,19 +93,28 @@ class DetailPlan:
         self._steady = self.expected - len(self._active.commands)
         self._last: tuple[Sequence[Reply], Actives, Details] | None = None
 
-    def is_current(self, memory: QueueMemory) -> bool:
+    def is_current(self, memory: QueueMemory, now_ms: int) -> bool:
         """Whether the same first answers would lead to this plan again, with what is remembered of the queue now."""
-        if memory is not self._memory:
-            return False
-        witness = memory.witness
-        return self._settled_levels and self._ages.settled and (witness is None or witness[0] in self._ages.jobs)
+        known = memory is self._memory and not self._searches
+        return known and self._ages.is_current() and self._schedulers.is_current(now_ms)
 
-    def tail_command(self, events: EventBudget) -> list[bytes]:
-        """The question for the stream's tail, where it can say more about the ages than the hashes do."""
-        return self._ages.tail_command(events)
+    def stream_commands(self, events: EventBudget) -> list[bytes]:
+        """The questions for the event stream, where it can say more about the ages than the hashes do."""
+        return self._ages.stream_commands(events)
 
-    def details(self, replies: Sequence[Reply], tail: Reply, now_ms: int) -> Details:
-        """Understand the replies to `commands` and to `tail_command`, and remember what the next scrape needs.
+    def _known_levels(self, answers: Answers, heads: Mapping[int, bytes]) -> tuple[int, ...]:
+        """The levels that there are, as far as is known; those that were asked for and are empty are forgotten."""
+        remembered = () if self._memory.deep else self._memory.levels
+        return to_follow([*window_levels(answers), *heads, *remembered])
+
+    def _search(self, answers: Answers) -> list[bytes]:
+        """Look for levels that are not known; and for the first jobs of those that were not asked for this time."""
+        unasked = () if self._memory.deep else self._memory.levels
+        length = whole(answers.prioritized_length) or 0
+        return [*head_probes(self._queue, unasked), *search_commands(self._queue, self._levels, length)]
+
+    def details(self, replies: Sequence[Reply], stream: Sequence[Reply], now_ms: int) -> Details:
+        """Understand the replies to `commands` and to `stream_commands`, and remember what the next scrape needs.
 
         The same replies come to the same details, the very object. The locks of active jobs, which count down, do not
         matter by themselves, but by what they say.
@@ -101,20 +122,21 @@ class DetailPlan:
         steady, active = replies[: self._steady], replies[self._steady :]
         layout = self._layout_by(steady)
         actives = self._active.read(active, now_ms, layout)
-        if tail is None and self._last is not None and self._last[:2] == (steady, actives):
+        if not stream and self._last is not None and self._last[:2] == (steady, actives):
             return self._last[2]
-        details, lasting = self._details(steady, actives, tail, layout, now_ms)
-        problems = self._problems((*self._parts(steady), active), tail)
+        details, lasting = self._details(steady, actives, stream, layout, now_ms)
+        problems = self._problems((*self._parts(steady), active), stream)
         details = replace(details, problems=problems) if problems else details
         self._last = (steady, actives, details) if lasting and not problems else None
         return details
 
     def _details(
-        self, steady: Sequence[Reply], actives: Actives, tail: Reply, layout: str, now_ms: int
+        self, steady: Sequence[Reply], actives: Actives, stream: Sequence[Reply], layout: str, now_ms: int
     ) -> tuple[Details, bool]:
-        hashes, sizes, probes, _, groups, rest = self._parts(steady)
-        ages, lasting = self._ages.read(hashes, tail, now_ms)
-        self._memory.levels = to_follow([*self._levels, *probed(probes)])
+        hashes, sizes, probes, _, groups, rest, schedulers = self._parts(steady)
+        ages, lasting = self._ages.read(hashes, stream, now_ms)
+        self._memory.levels = to_follow([*self._levels, *probed(probes)]) or self._memory.levels
+        self._memory.deep, self._memory.seen = self._deep, True
         details = Details(
             waiting_since=ages.waiting,
             prioritized_since=ages.prioritized,
@@ -122,6 +144,7 @@ class DetailPlan:
             unlocked=actives.unlocked,
             data_bytes=max((size for size in map(whole, sizes) if size), default=None),
             groups=groups_of(groups),
+            schedulers=self._schedulers.read(schedulers),
             rest=Rest(**dict(zip(self._rest, rest, strict=True))) if rest else NOTHING_LEFT,
             layout=layout,
         )
@@ -141,11 +164,12 @@ class DetailPlan:
             return self._layout
         return layout_of_keys(*self._parts(steady)[_KEYS])
 
-    def _problems(self, replies: Sequence[Sequence[Reply]], tail: Reply) -> tuple[Problem, ...]:
+    def _problems(self, replies: Sequence[Sequence[Reply]], stream: Sequence[Reply]) -> tuple[Problem, ...]:
         """One problem for each part that has faults."""
         told: dict[str, str] = {}
-        if isinstance(tail, Fault):
-            told["age"] = f"XREVRANGE {self._queue.name}:events: {tail.message}"
+        for reply in stream:
+            if isinstance(reply, Fault):
+                told["age"] = f"XREVRANGE {self._queue}:events: {reply.message}"
         for part, commands, answers in zip(_PARTS, self._sections, replies, strict=True):
             if Fault in map(type, answers):
                 for command, reply in zip(commands, answers, strict=True):

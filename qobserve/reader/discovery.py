@@ -8,13 +8,13 @@ import time
 from typing import TYPE_CHECKING
 
 from qobserve.errors import RedisError, RedisNotReady, RedisTimeout, RedisUnreachable
-from qobserve.model.keys import ANCHOR_PATTERN, parse_queue, queue_of_anchor
+from qobserve.model.keys import ANCHOR_PATTERN, is_bullmq, parse_queue, queue_of_anchor
 from qobserve.model.reply import Fault
 from qobserve.reader.connection import pack, refusal
 from qobserve.reader.topology import topology
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from qobserve.config import TargetSettings
     from qobserve.model.keys import QueueId
@@ -27,12 +27,15 @@ _SHARE = 0.2
 """Of the time of Redis that passes after the first one may take; the first goes as fast as it can."""
 
 _CALL_TIMEOUT = 5.0
+_MOST_LINES = 20
 
 
 class Discovery:
     """Keeps `queues` up to date: the static ones always, and those that the last complete pass saw.
 
-    A queue is added as soon as a pass sees it, and dropped by the first complete pass that does not.
+    A queue is added as soon as a pass sees it, and dropped by the first complete pass that does not. Keys that only
+    look like a queue's are told by what lies beside them; a queue that was found stays one even if eviction takes the
+    keys that told it.
     """
 
     def __init__(self, settings: TargetSettings, alias: str) -> None:
@@ -61,10 +64,6 @@ class Discovery:
     def queues(self) -> Iterable[QueueId]:
         """All queues to watch, in the order in which they were found."""
         return self._static | self._found
-
-    def is_static(self, queue: QueueId) -> bool:
-        """Whether a person named this queue, so that it is shown even if there is nothing of it."""
-        return queue in self._static
 
     async def run(self) -> None:
         """Pass after pass, until cancelled; trouble with Redis ends a pass, not the run."""
@@ -109,11 +108,15 @@ class Discovery:
         self._complete.set()
 
     async def _search(self, link: Link, seen: dict[QueueId, None]) -> None:
-        async for key in self._scan(link):
-            queue = queue_of_anchor(key, self._prefixes)
-            if queue is not None and queue not in seen and self._wanted(queue):
-                seen[queue] = None
-                self._found.setdefault(queue)
+        async for keys in self._scan(link):
+            named = dict.fromkeys(queue for key in keys if (queue := queue_of_anchor(key, self._prefixes)) is not None)
+            wanted = [queue for queue in named if queue not in seen and self._wanted(queue)]
+            unknown = [queue for queue in wanted if queue not in self._found]
+            strangers = set(unknown) - set(await _confirmed(link, unknown))
+            for queue in wanted:
+                if queue not in strangers:
+                    seen[queue] = None
+                    self._found.setdefault(queue)
 
     def _complain(self, exc: RedisError) -> None:
         """Log what keeps queues from being found; of a Redis that is down every scrape tells already."""
@@ -127,31 +130,52 @@ class Discovery:
         return self._settings.queues.wanted(queue.prefix, queue.name)
 
     def _report(self, seen: dict[QueueId, None]) -> None:
-        for queue in self._found.keys() - seen.keys():
+        gone = [queue for queue in self._found if queue not in seen]
+        for queue in gone[:_MOST_LINES]:
             LOG.info("a queue is gone", extra={"target": self._alias, "queue": str(queue)})
+        if len(gone) > _MOST_LINES:
+            LOG.info("more queues are gone", extra={"target": self._alias, "count": len(gone) - _MOST_LINES})
 
-    async def _scan(self, link: Link) -> AsyncIterator[bytes]:
+    async def _scan(self, link: Link) -> AsyncIterator[list[bytes]]:
+        """Pages of keys; what is done with a page counts into the share of Redis's time."""
         cursor = b"0"
         count = b"%d" % self._settings.discovery.scan_count
         while True:
             began = time.monotonic()
-            cursor, keys = await _ask(link, pack(b"SCAN", cursor, b"MATCH", ANCHOR_PATTERN, b"COUNT", count))
-            for key in keys:
-                yield key
+            (reply,) = await _ask(link, [pack(b"SCAN", cursor, b"MATCH", ANCHOR_PATTERN, b"COUNT", count)])
+            cursor, keys = _page(reply, link.where)
+            yield keys
             if cursor == b"0":
                 return
             if self.complete:
                 await asyncio.sleep((time.monotonic() - began) * (1 / _SHARE - 1))
 
 
-async def _ask(link: Link, scan: bytes) -> tuple[bytes, list[bytes]]:
-    """The next cursor, and keys."""
+async def _confirmed(link: Link, queues: Sequence[QueueId]) -> list[QueueId]:
+    """Those of the queues that are BullMQ's."""
+    commands = [
+        command
+        for queue in queues
+        for command in (
+            pack(b"HMGET", queue.key(b"meta"), b"opts.maxLenEvents", b"version"),
+            pack(b"TYPE", queue.key(b"events")),
+        )
+    ]
+    replies = await _ask(link, commands) if commands else []
+    found: list[QueueId] = []
+    for queue, meta, events in zip(queues, replies[::2], replies[1::2], strict=True):
+        limit, version = meta if isinstance(meta, list) else (meta, None)
+        if is_bullmq(limit, version, events):
+            found.append(queue)
+    return found
+
+
+async def _ask(link: Link, commands: Sequence[bytes]) -> list[Reply]:
     try:
         async with asyncio.timeout(_CALL_TIMEOUT):
-            (reply,) = await link.exchange(scan, 1)
+            return await link.exchange(b"".join(commands), len(commands))
     except TimeoutError as exc:
-        raise RedisTimeout(f"{link.where} did not answer SCAN within {_CALL_TIMEOUT:g}s") from exc
-    return _page(reply, link.where)
+        raise RedisTimeout(f"{link.where} did not answer the search for queues within {_CALL_TIMEOUT:g}s") from exc
 
 
 def _page(reply: Reply, where: str) -> tuple[bytes, list[bytes]]:

@@ -1,4 +1,4 @@
-"""The first round trip: what each queue answered, and the levels of priority sets that have outgrown the window."""
+"""The first round trip: what each queue answered, and the levels of priority sets that are seen for the first time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from qobserve.model.reading import Answers
 from qobserve.model.reply import Fault
 from qobserve.reader.budget import MOST_LEVELS
-from qobserve.reader.levels import is_deep, probed, to_follow, window_levels
+from qobserve.reader.levels import is_deep, probed, window_levels
 from qobserve.reader.questions import QUESTIONS, level_probe
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def deal(
     """Deal the replies out to the queues, in the order of the questions; `before` is what they came to last time."""
     start = 0
     for queue, memory in memories.items():
-        stop = start + len(QUESTIONS) + len(memory.levels)
+        stop = start + len(QUESTIONS) + len(memory.probed_levels)
         raw = replies[start:stop]
         last = before.get(queue)
         yield FirstLook(queue, memory, raw, unchanged=last is not None and last.raw == raw)
@@ -70,15 +70,13 @@ def deal(
 
 
 def has_new_levels(look: FirstLook) -> bool:
-    """Whether the queue's priorities have just outgrown the window, so that its levels must be found."""
-    return not look.memory.levels and not look.unchanged and is_deep(look.answers)
+    """Whether the queue is seen for the first time, with more priorities than the window shows."""
+    return not look.memory.seen and is_deep(look.answers) and bool(window_levels(look.answers))
 
 
 async def find_levels(talk: Talk, looks: Sequence[FirstLook]) -> None:
-    """Visit the levels of sets that have just outgrown the window, one further level of each in a round trip."""
+    """Visit all levels of queues that are seen for the first time, one further level of each in a round trip."""
     frontier = [(look, max(window_levels(look.answers))) for look in looks]
-    for look, _ in frontier:
-        look.memory.levels = to_follow(window_levels(look.answers))
     for _ in range(MOST_LEVELS):
         if not frontier:
             return
@@ -87,7 +85,5 @@ async def find_levels(talk: Talk, looks: Sequence[FirstLook]) -> None:
         reached: list[tuple[FirstLook, int]] = []
         for (look, _), reply in zip(frontier, replies, strict=True):
             look.further.append(reply)
-            found = probed([reply])
-            look.memory.levels = to_follow([*look.memory.levels, *found])
-            reached += [(look, level) for level in found]
+            reached += [(look, level) for level in probed([reply])]
         frontier = reached

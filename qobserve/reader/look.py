@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING
 from qobserve.model.clients import WorkerNames
 from qobserve.model.events import stream_facts
 from qobserve.model.info import parse_info, redis_facts
-from qobserve.model.reading import is_bullmq, queue_snapshot
+from qobserve.model.reading import queue_snapshot
 from qobserve.model.reply import Fault
 from qobserve.model.snapshot import ServerSnapshot, Workers
 from qobserve.reader.budget import EventBudget, share
 from qobserve.reader.connection import pack
 from qobserve.reader.first_trip import deal, find_levels, has_new_levels
 from qobserve.reader.last_time import LastTime
+from qobserve.reader.levels import head_probes
 from qobserve.reader.problems import queue_problems, without_repetition
-from qobserve.reader.questions import QUESTIONS, first_batch, level_probe
+from qobserve.reader.questions import QUESTIONS, first_batch
 from qobserve.reader.second_trip import SecondTrip
 from qobserve.reader.whole_server import clock, refuse_whole_server, server_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Details
@@ -63,19 +64,19 @@ class Looker:
     `redirected` tells whether the server said, the last time, that a queue is on another one now.
     """
 
-    def __init__(self, *, schedulers: int, most_clients: int) -> None:
+    def __init__(self, *, schedulers: int, most_clients: int, database: int) -> None:
+        self._database = database
         self._schedulers = schedulers
         self._most_clients = most_clients
         self._packed: dict[QueueId, tuple[tuple[int, ...], bytes]] = {}
         self._budget = share(0, schedulers)
         self._names = WorkerNames(())
         self._last: dict[QueueId, LastTime] = {}
+        self._turn = self._asking = 0
         self.redirected = False
 
-    async def look(
-        self, link: Link, memories: Mapping[QueueId, QueueMemory], *, always: Callable[[QueueId], bool]
-    ) -> ServerSnapshot:
-        """Look at the queues of one server; those that are not BullMQ's are left out, unless `always` says otherwise.
+    async def look(self, link: Link, memories: Mapping[QueueId, QueueMemory]) -> ServerSnapshot:
+        """Look at the queues of one server.
 
         Raises:
             RedisError: The server as a whole does not serve us.
@@ -87,11 +88,11 @@ class Looker:
             now_ms = clock(time, info, link.where)
             facts = redis_facts(parse_info(info)) if isinstance(info, bytes) else None
             answers = _Answers()
-            trips, late = await self._first(talk, memories, answers, always)
+            trips, late = await self._first(talk, memories, answers, now_ms)
             refuse_whole_server(info, answers.faults, answers.count, link.where)
             listing, told = await self._second(talk, trips, late, now_ms, facts)
         self.redirected = answers.redirected
-        queues = (*self._settled(told, listing), *(queue for trip in trips for queue in trip.failed))
+        queues = (*self._settled(told, listing, now_ms), *(queue for trip in trips for queue in trip.failed))
         problems = tuple(server_problems(age=time, redis_safety=info, workers=listing))
         return ServerSnapshot(now_ms=now_ms, queues=queues, facts=facts, problems=problems)
 
@@ -106,34 +107,32 @@ class Looker:
     def _questions(self, queue: QueueId, memory: QueueMemory) -> bytes:
         """The packed questions about a queue and the probes after its known levels."""
         kept = self._packed.get(queue)
-        if kept is None or kept[0] != memory.levels:
-            probes = (level_probe(queue, level) for level in memory.levels)
-            kept = (memory.levels, b"".join([first_batch(queue, self._budget.windows), *probes]))
+        if kept is None or kept[0] != memory.probed_levels:
+            probes = head_probes(queue, memory.probed_levels)
+            kept = (memory.probed_levels, b"".join([first_batch(queue, self._budget.windows), *probes]))
             self._packed[queue] = kept
         return kept[1]
 
     async def _first(
-        self,
-        talk: Talk,
-        memories: Mapping[QueueId, QueueMemory],
-        answers: _Answers,
-        always: Callable[[QueueId], bool],
+        self, talk: Talk, memories: Mapping[QueueId, QueueMemory], answers: _Answers, now_ms: int
     ) -> tuple[list[SecondTrip], list[FirstLook]]:
         """Take the answers group by group, and send the second questions about each; and queues that must wait."""
-        events = EventBudget(len(memories))
+        events = EventBudget(len(memories), turn=self._turn, asking=self._asking)
         trips: list[SecondTrip] = []
         late: list[FirstLook] = []
         for group in _groups(memories):
-            expected = len(group) * len(QUESTIONS) + sum(len(memory.levels) for memory in group.values())
+            expected = len(group) * len(QUESTIONS) + sum(len(memory.probed_levels) for memory in group.values())
             replies = await talk.receive(expected)
             answers.tally(replies)
             looks = list(deal(replies, group, self._last))
             answers.redirected = answers.redirected or any(_is_redirection(look.raw[0]) for look in looks)
-            seen = [look for look in looks if look.memory.confirmed or _confirm(look) or always(look.queue)]
-            late += [look for look in seen if has_new_levels(look)]
-            trip = SecondTrip([look for look in seen if not has_new_levels(look)], self._last, self._budget, events)
+            new = [look for look in looks if has_new_levels(look)]
+            late += new
+            ready = looks if not new else [look for look in looks if not has_new_levels(look)]
+            trip = SecondTrip(ready, self._last, self._budget, events, now_ms)
             talk.send(trip.batch)
             trips.append(trip)
+        self._turn, self._asking = self._turn + 1, events.asked
         return trips, late
 
     async def _second(
@@ -142,17 +141,17 @@ class Looker:
         """Take the second answers, and those about queues whose levels had to be found before."""
         lists_clients = self._may_list_clients(facts)
         talk.send(_CLIENT_LIST if lists_clients else b"")
-        told = [told for trip in trips for told in trip.read(await talk.receive(trip.expected), now_ms)]
+        told = [told for trip in trips for told in trip.read(await talk.receive(trip.expected))]
         (listing,) = await talk.receive(1) if lists_clients else (None,)
         if late:
             await find_levels(talk, late)
-            trip = SecondTrip(late, self._last, self._budget, EventBudget(len(late)))
-            told += trip.read(await talk.exchange(trip.batch, trip.expected), now_ms)
+            trip = SecondTrip(late, self._last, self._budget, EventBudget(len(late)), now_ms)
+            told += trip.read(await talk.exchange(trip.batch, trip.expected))
             trips.append(trip)
         return listing, told
 
     def _settled(
-        self, told: Sequence[tuple[FirstLook, DetailPlan, Details]], listing: Reply
+        self, told: Sequence[tuple[FirstLook, DetailPlan, Details]], listing: Reply, now_ms: int
     ) -> Iterator[QueueSnapshot]:
         """The queues' snapshots: last time's own where everything is the same."""
         workers = self._count_workers(listing, [look.queue for look, _, _ in told])
@@ -162,7 +161,7 @@ class Looker:
             if last is not None and last.details is details and last.snapshot.workers == counted:
                 yield last.snapshot
                 continue
-            snapshot = _snapshot(look, replace(details, workers=counted))
+            snapshot = _snapshot(look, replace(details, workers=counted), now_ms)
             self._last[look.queue] = LastTime(raw=look.raw, plan=plan, details=details, snapshot=snapshot)
             yield snapshot
 
@@ -171,7 +170,7 @@ class Looker:
             return None
         if tuple(queues) != self._names.queues:
             self._names = WorkerNames(queues)
-        return self._names.count(listing)
+        return self._names.count(listing, self._database)
 
     def _may_list_clients(self, facts: RedisFacts | None) -> bool:
         """Workers are connected to a primary, and a list of very many connections costs more than it is worth."""
@@ -180,21 +179,17 @@ class Looker:
         return facts.role in ("master", "") and (facts.connected_clients or 0) <= self._most_clients
 
 
-def _snapshot(look: FirstLook, details: Details) -> QueueSnapshot:
+def _snapshot(look: FirstLook, details: Details, now_ms: int) -> QueueSnapshot:
     answers = look.answers
     problems = without_repetition((*queue_problems(look.queue, answers, look.refused), *details.problems))
-    return queue_snapshot(look.queue, answers, stream_facts(answers.events), replace(details, problems=problems))
+    told = replace(details, problems=problems)
+    return queue_snapshot(look.queue, answers, stream_facts(answers.events), told, now_ms)
 
 
 def _groups(memories: Mapping[QueueId, QueueMemory]) -> Iterator[dict[QueueId, QueueMemory]]:
     left = iter(memories.items())
     while group := dict(islice(left, _GROUP)):
         yield group
-
-
-def _confirm(look: FirstLook) -> bool:
-    look.memory.confirmed = is_bullmq(look.answers)
-    return look.memory.confirmed
 
 
 def _is_redirection(reply: Reply) -> bool:

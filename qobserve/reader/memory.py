@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from qobserve.model.job import JobTimes
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyEvent:
-    """An event that was seen: when the job became ready, and the `processedOn` that its hash had then.
+class ReadyEvent(NamedTuple):
+    """An event that was seen: when the job became ready, and what its hash said then (None before it was read).
 
-    Once the job has run again, `processedOn` differs and the event no longer speaks of this wait.
+    Once the hash says something else, the job has run, or is another one of the same id, and the event speaks of the
+    past.
     """
 
     ms: int
-    processed_on: int | None
+    times: JobTimes | None
 
 
 @dataclass(slots=True)
@@ -21,18 +25,26 @@ class QueueMemory:
     """One queue's memory.
 
     Attributes:
-        confirmed: It was seen to be BullMQ's; eviction may take the keys that say so and leave the jobs.
-        witness: The oldest job of `wait` last time, with its `processedOn`. Should others be pushed over it (LIFO),
-            its hash still proves that it waits.
-        levels: The priority levels seen, where the set is longer than the window.
-        events: What the stream's tail told of the jobs that matter now.
-        asked: The jobs for which the tail was asked already, with their `processedOn` at that time.
+        seen: Whether it was looked at before.
+        witness: The oldest job of `wait` last time. Should others be pushed over it (LIFO), its unchanged hash still
+            proves that it waits.
+        levels: The priority levels seen; `deep` says whether the set was longer than the window last time.
+        events: What the stream told of jobs, newest last; more than those that matter now, as later ones will.
+        cursor: The entry up to which the stream was read.
+        asked: The jobs for which the stream was asked already, with their hash at that time.
         unlocked: Active jobs without a lock last time, with their `processedOn`.
     """
 
-    confirmed: bool = False
-    witness: tuple[bytes, int | None] | None = None
+    seen: bool = False
+    witness: tuple[bytes, JobTimes] | None = None
     levels: tuple[int, ...] = ()
+    deep: bool = False
     events: dict[bytes, ReadyEvent] = field(default_factory=dict)
-    asked: dict[bytes, int | None] = field(default_factory=dict)
+    cursor: bytes | None = None
+    asked: dict[bytes, JobTimes] = field(default_factory=dict)
     unlocked: dict[bytes, int] = field(default_factory=dict)
+
+    @property
+    def probed_levels(self) -> tuple[int, ...]:
+        """The levels that are asked for their first job in the first round trip."""
+        return self.levels if self.deep else ()

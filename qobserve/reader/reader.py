@@ -7,6 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from qobserve.config import url_database
 from qobserve.errors import RedisError, RedisNotReady, RedisTimeout
 from qobserve.model.snapshot import ServerSnapshot, Snapshot, Trouble
 from qobserve.reader.discovery import Discovery
@@ -103,11 +104,15 @@ class Reader:
         looker = self._lookers.get(link)
         if looker is None:
             limits = self._settings
-            looker = Looker(schedulers=limits.schedulers_limit, most_clients=limits.workers_max_clients)
+            looker = Looker(
+                schedulers=limits.schedulers_limit,
+                most_clients=limits.workers_max_clients,
+                database=url_database(limits.url) if limits.database is None else limits.database,
+            )
             self._lookers[link] = looker
         try:
             async with asyncio.timeout_at(deadline):
-                return await looker.look(link, memories, always=self._discovery.is_static)
+                return await looker.look(link, memories)
         except TimeoutError:
             return _timed_out(self._settings, f"{link.where}: ")
         except RedisError as exc:

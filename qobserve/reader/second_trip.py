@@ -30,41 +30,49 @@ class SecondTrip:
         last: What they came to last time; where nothing has changed that a plan depends on, it serves again.
         budget: How much may be read of each.
         events: How much may be read of their event streams together.
+        now_ms: The server's clock.
     """
 
     def __init__(
-        self, looks: Sequence[FirstLook], last: Mapping[QueueId, LastTime], budget: Budget, events: EventBudget
+        self,
+        looks: Sequence[FirstLook],
+        last: Mapping[QueueId, LastTime],
+        budget: Budget,
+        events: EventBudget,
+        now_ms: int,
     ) -> None:
         self._plans: list[tuple[FirstLook, DetailPlan, list[bytes]]] = []
         self.failed: list[QueueSnapshot] = []
+        self._now_ms = now_ms
         for look in looks:
             try:
-                plan = _plan(look, last.get(look.queue), budget)
-                self._plans.append((look, plan, plan.tail_command(events)))
+                plan = _plan(look, last.get(look.queue), budget, now_ms)
+                self._plans.append((look, plan, plan.stream_commands(events)))
             except Exception as exc:  # noqa: BLE001 - what we do not understand of one queue must not hide the others
                 self.failed.append(_not_understood(look.queue, exc))
-        self.batch = b"".join([part for _, plan, tail in self._plans for part in (plan.commands, *tail)])
-        self.expected = sum(plan.expected + len(tail) for _, plan, tail in self._plans)
+        self.batch = b"".join([part for _, plan, stream in self._plans for part in (plan.commands, *stream)])
+        self.expected = sum(plan.expected + len(stream) for _, plan, stream in self._plans)
 
-    def read(self, replies: Sequence[Reply], now_ms: int) -> list[tuple[FirstLook, DetailPlan, Details]]:
+    def read(self, replies: Sequence[Reply]) -> list[tuple[FirstLook, DetailPlan, Details]]:
         """Understand the replies to `batch`."""
         understood: list[tuple[FirstLook, DetailPlan, Details]] = []
         start = 0
-        for look, plan, tail in self._plans:
-            stop = start + plan.expected
+        for look, plan, stream in self._plans:
+            middle = start + plan.expected
+            stop = middle + len(stream)
             try:
-                details = plan.details(replies[start:stop], replies[stop] if tail else None, now_ms)
+                details = plan.details(replies[start:middle], replies[middle:stop], self._now_ms)
                 understood.append((look, plan, details))
             except Exception as exc:  # noqa: BLE001 - as above
                 self.failed.append(_not_understood(look.queue, exc))
-            start = stop + len(tail)
+            start = stop
         return understood
 
 
-def _plan(look: FirstLook, last: LastTime | None, budget: Budget) -> DetailPlan:
-    if last is not None and look.unchanged and last.plan.is_current(look.memory):
+def _plan(look: FirstLook, last: LastTime | None, budget: Budget, now_ms: int) -> DetailPlan:
+    if last is not None and look.unchanged and last.plan.is_current(look.memory, now_ms):
         return last.plan
-    return DetailPlan(look.queue, look.answers, look.heads, look.memory, budget)
+    return DetailPlan(look.queue, look.answers, look.heads, look.memory, budget, now_ms, changed=not look.unchanged)
 
 
 def _not_understood(queue: QueueId, exc: Exception) -> QueueSnapshot:

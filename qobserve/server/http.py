@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import math
+import time
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.applications import Starlette
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_TIMEOUT = 10.0
 _LEAST_TIMEOUT = 0.1
+_LEAST_SHARE = 0.5
+"""Of a scrape's time, what is left for reading and printing however long compressing takes."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -60,6 +63,7 @@ class Pages:
         self._web = web
         self._reload = reload
         self._telemetry_path = web().telemetry_path
+        self._zips: dict[str | None, _Zip] = {}
 
     def app(self) -> Starlette:
         """The application."""
@@ -135,13 +139,39 @@ class Pages:
         timeout = scrape_timeout(
             request.headers.get("x-prometheus-scrape-timeout-seconds", ""), self._web().timeout_offset
         )
+        zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
+        last = self._zips.get(alias)
+        if zipped and last is not None:
+            timeout = max(timeout - last.seconds, timeout * _LEAST_SHARE)
         scrape = await self._scraper.scrape(alias, timeout=timeout, accept=request.headers.get("accept", ""))
         headers = {"Content-Type": scrape.content_type, "Vary": "Accept, Accept-Encoding", "Cache-Control": "no-store"}
         body = scrape.body
-        if accepts_gzip(request.headers.get("accept-encoding", "")):
-            body = await asyncio.to_thread(gzip.compress, body, 1)
+        if zipped:
+            body = await self._zip(alias, body)
             headers["Content-Encoding"] = "gzip"
         return Response(body, headers=headers)
+
+    async def _zip(self, alias: str | None, body: bytes) -> bytes:
+        """The body compressed; scrapes that were given the same object share the work."""
+        last = self._zips.get(alias)
+        if last is None or last.body is not body:
+            last = self._zips[alias] = _Zip(body, 0.0 if last is None else last.seconds)
+        return await asyncio.shield(last.task)
+
+
+class _Zip:
+    """One page being compressed, and then compressed; `seconds` is the time that this or, until then, the last took."""
+
+    def __init__(self, body: bytes, seconds: float) -> None:
+        self.body = body
+        self.seconds = seconds
+        self.task = asyncio.create_task(self._compress())
+
+    async def _compress(self) -> bytes:
+        began = time.monotonic()
+        compressed = await asyncio.to_thread(gzip.compress, self.body, 1)
+        self.seconds = time.monotonic() - began
+        return compressed
 
 
 def scrape_timeout(header: str, offset: float) -> float:

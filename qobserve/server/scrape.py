@@ -1,11 +1,10 @@
-"""From settings to the text of a scrape: one reader for each target, and what its snapshots become."""
+"""From settings to the text of a scrape: which target answers, also while new settings take the place of old ones."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from qobserve.config import DEFAULT_TARGET
@@ -13,20 +12,17 @@ from qobserve.metrics.collection import Collection
 from qobserve.metrics.exporter import build_samples
 from qobserve.metrics.exposition import negotiate, render
 from qobserve.metrics.process import process_samples
-from qobserve.model.snapshot import Snapshot, Trouble
 from qobserve.reader.reader import Reader
-from qobserve.server.complaints import Complaints
+from qobserve.server.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from qobserve.config import Settings, Slo, TargetSettings
-    from qobserve.metrics.family import Samples
     from qobserve.model.keys import QueueId
+    from qobserve.server.target import MakeReader
 
-LOG = logging.getLogger("qobserve.server")
-
-_WARM_RETRY = 1.0
+_MOST_PROMISES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,54 +33,19 @@ class Scrape:
     content_type: str
 
 
-class _Target:
-    """One target: its reader, and what becomes of its snapshots; `collection` is set by the settings in force."""
-
-    def __init__(self, alias: str, settings: TargetSettings) -> None:
-        self.settings = settings
-        self.reader = Reader(settings, alias)
-        self.complaints = Complaints(alias)
-        self.collection = Collection(enabled={}, slo=lambda _: None)
-        self.seen = False
-        self._warming: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        await self.reader.start()
-        self._warming = asyncio.create_task(self._warm())
-
-    async def close(self) -> None:
-        if self._warming is not None:
-            self._warming.cancel()
-            await asyncio.gather(self._warming, return_exceptions=True)
-        await self.reader.close()
-
-    async def snapshot(self, seconds: float) -> Snapshot:
-        """What the reader tells, or that it did not in time."""
-        complete = self.reader.discovered
-        try:
-            async with asyncio.timeout(seconds):
-                snapshot = await self.reader.snapshot()
-        except TimeoutError:
-            message = f"no snapshot within the {seconds:g}s that this scrape may take; Redis is slow or hangs"
-            snapshot = Snapshot(trouble=Trouble(reason="timeout", message=message), duration_seconds=seconds)
-        self.complaints.hear(snapshot.trouble, list(snapshot.problems()))
-        self.seen = self.seen or (complete and snapshot.trouble is None)
-        return snapshot
-
-    async def _warm(self) -> None:
-        """Take the first full snapshot without being asked, so that readiness does not wait for a scrape."""
-        await self.reader.discovered_once()
-        while not self.seen:
-            await self.snapshot(self.settings.timeout)
-            if not self.seen:
-                await asyncio.sleep(_WARM_RETRY)
-
-
 class Scraper:
-    """Answers scrapes of all targets by the settings in force."""
+    """Answers scrapes of all targets by the settings in force.
 
-    def __init__(self, settings: Settings) -> None:
-        self._targets = {alias: _Target(alias, target) for alias, target in _effective(settings)}
+    A target that new settings replace stands in for its successor until that has read all queues once, so that no
+    scrape shows a Redis without its queues.
+    """
+
+    def __init__(self, settings: Settings, make_reader: MakeReader = Reader) -> None:
+        self._make_reader = make_reader
+        self._targets = {alias: Target(alias, target, make_reader) for alias, target in _effective(settings)}
+        self._stand_ins: dict[str, Target] = {}
+        self._leaving: set[Target] = set()
+        self._background: set[asyncio.Task[None]] = set()
         self._collect_by(settings)
 
     async def start(self) -> None:
@@ -93,28 +54,67 @@ class Scraper:
 
     async def close(self) -> None:
         """Stop the readers and close their connections."""
-        await asyncio.gather(*(target.close() for target in self._targets.values()))
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        everyone = {*self._targets.values(), *self._stand_ins.values(), *self._leaving}
+        await asyncio.gather(*(target.close() for target in everyone))
 
     async def reload(self, settings: Settings) -> None:
         """Use new settings; a target whose own did not change goes on as it is."""
-        old = self._targets
-        kept = {
-            alias: old[alias] if alias in old and old[alias].settings == target else _Target(alias, target)
-            for alias, target in _effective(settings)
-        }
-        self._targets = kept
+        before = {*self._targets.values(), *self._stand_ins.values()}
+        targets = {alias: self._kept_or_new(alias, target) for alias, target in _effective(settings)}
+        self._stand_ins = {alias: old for alias, new in targets.items() for old in self._able_to_stand_in(alias, new)}
+        self._targets = targets
         self._collect_by(settings)
-        ended = [target for alias, target in old.items() if kept.get(alias) is not target]
-        begun = [target for alias, target in kept.items() if old.get(alias) is not target]
-        await asyncio.gather(*(target.close() for target in ended), *(target.start() for target in begun))
+        await asyncio.gather(*(target.start() for target in targets.values() if target not in before))
+        for alias in self._stand_ins:
+            self._in_background(self._hand_over(alias, targets[alias]))
+        for target in before - {*targets.values(), *self._stand_ins.values()}:
+            self._retire(target)
+
+    def _kept_or_new(self, alias: str, settings: TargetSettings) -> Target:
+        old = self._targets.get(alias)
+        return old if old is not None and old.settings == settings else Target(alias, settings, self._make_reader)
+
+    def _able_to_stand_in(self, alias: str, new: Target) -> list[Target]:
+        """At most one: the target so far, or what stands in for that."""
+        candidates = (self._targets.get(alias), self._stand_ins.get(alias))
+        return [] if new.seen else [old for old in candidates if old is not None and old.works][:1]
+
+    async def _hand_over(self, alias: str, new: Target) -> None:
+        """Dismiss the stand-in, unless a further reload has replaced the target that this was about."""
+        await new.seen_once()
+        if self._targets.get(alias) is new and alias in self._stand_ins:
+            self._retire(self._stand_ins.pop(alias))
+
+    def _retire(self, target: Target) -> None:
+        self._leaving.add(target)
+        self._in_background(self._farewell(target))
+
+    async def _farewell(self, target: Target) -> None:
+        await target.retire()
+        self._leaving.discard(target)
+
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     def _collect_by(self, settings: Settings) -> None:
         for target in self._targets.values():
-            target.collection = Collection(enabled=settings.collectors, slo=_promises(settings))
+            target.collect_by(Collection(enabled=settings.collectors, slo=_promises(settings)))
+
+    def _serving(self, alias: str) -> Target | None:
+        target, stand_in = self._targets.get(alias), self._stand_ins.get(alias)
+        if target is not None and stand_in is not None and stand_in.works and not target.seen:
+            return stand_in
+        return target
 
     def ready(self) -> bool:
         """Whether every target was read in full once; one that goes down later shows as `bullmq_up 0` instead."""
-        return all(target.seen for target in self._targets.values())
+        serving = (self._serving(alias) for alias in self._targets)
+        return all(target is not None and target.seen for target in serving)
 
     def aliases(self) -> tuple[str, ...]:
         """The names of all targets."""
@@ -123,11 +123,12 @@ class Scraper:
     async def scrape(self, alias: str | None, *, timeout: float, accept: str) -> Scrape:  # noqa: ASYNC109 - it bounds an answer that must be given anyway, it does not cancel
         """The metrics of a target; with no alias those of the default one, and the exporter's own."""
         content_type = negotiate(accept)
-        families: list[Samples] = [] if alias is not None else [build_samples(), *process_samples()]
-        target = self._targets.get(DEFAULT_TARGET if alias is None else alias)
+        target = self._serving(DEFAULT_TARGET if alias is None else alias)
         if target is not None:
-            families += target.collection.collect(await target.snapshot(timeout))
-        return Scrape(body=render(families, content_type), content_type=content_type)
+            body = await target.page(timeout, content_type, own=alias is None)
+        else:
+            body = render([build_samples(), *process_samples()] if alias is None else [], content_type)
+        return Scrape(body=body, content_type=content_type)
 
 
 def _effective(settings: Settings) -> Iterator[tuple[str, TargetSettings]]:
@@ -140,7 +141,7 @@ def _effective(settings: Settings) -> Iterator[tuple[str, TargetSettings]]:
 
 
 def _promises(settings: Settings) -> Callable[[QueueId], Slo | None]:
-    @cache
+    @lru_cache(maxsize=_MOST_PROMISES)
     def slo(queue: QueueId) -> Slo | None:
         return settings.slo_for(queue.prefix, queue.name)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import yaml
 
 from qobserve.config.given import did_you_mean
-from qobserve.config.kinds import boolean, quoted, readable_file
+from qobserve.config.kinds import boolean, readable_file
+from qobserve.config.shown import quoted, quoted_name
 from qobserve.config.yaml_file import entries, is_null, parse
 from qobserve.errors import SettingsError
 from qobserve.server.tls import CIPHER_SUITES, CLIENT_AUTH_TYPES, VERSIONS, TlsSettings, server_context
@@ -233,7 +234,7 @@ class _Reading:
     def _users(self, node: yaml.Node | None) -> dict[str, bytes]:
         users: dict[str, bytes] = {}
         for name, value in self._mapping(node, "basic_auth_users", None).items():
-            label = f"basic_auth_users.{quoted(name)}"
+            label = f"basic_auth_users.{quoted_name(name)}"
             text = self._text(value, label)
             if not name or ":" in name:
                 self._problem(label, 'a user name is not empty and holds no ":"')

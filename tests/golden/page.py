@@ -53,6 +53,7 @@ FULL = QueueSnapshot(
     concurrency_limit=5,
     rate_limited_ms=2_500,
     scheduler_count=3,
+    schedulers_hidden=1,
     schedulers=(Scheduler(id="nightly", next_ms=NOW_MS - 6_000), Scheduler(id='every "5"', next_ms=NOW_MS + 60_000)),
     add_attempts=13,
     events_added=32_001,

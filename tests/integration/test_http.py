@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import os
 import shutil
 import socket
 import ssl
+import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -126,6 +128,28 @@ async def test_gzip_when_asked_for() -> None:
     assert int(packed.headers["content-length"]) < len(BODY) / 10
     assert "content-encoding" not in plain.headers
     assert packed.headers["vary"] == plain.headers["vary"] == "Accept, Accept-Encoding"
+
+
+async def test_one_page_is_compressed_once_and_in_the_time_of_the_scrape(monkeypatch: pytest.MonkeyPatch) -> None:
+    compress, packed = gzip.compress, []
+
+    def slowly(body: bytes, level: int) -> bytes:
+        packed.append(body)
+        time.sleep(0.2)
+        return compress(body, level)
+
+    monkeypatch.setattr(gzip, "compress", slowly)
+    async with serving() as running, client(running) as http:
+        answers = await asyncio.gather(*(http.get("/metrics") for _ in range(10)))
+        for seconds in ("2.5", "0.6"):
+            await http.get("/metrics", headers={"X-Prometheus-Scrape-Timeout-Seconds": seconds})
+        await http.get("/metrics", headers={"Accept-Encoding": "identity"})
+    assert {answer.content for answer in answers} == {BODY}
+    assert len(packed) == 1
+    *_, most, least, unpacked = (timeout for _, timeout, _ in running.scraper.asked)
+    assert 1 <= most <= 1.8
+    assert least == pytest.approx(0.05)
+    assert unpacked == 10.0
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/scrape?target=eu", "/-/healthy", "/-/ready", "/discover"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rig.child import wait_until
-from rig.log import failed_collectors, logged, scrape, up
+from rig.log import failed_collectors, logged, of_queue, scrape, up
 from rig.scrape import exporting, key
 from rig.servers import ServerOptions, running
 from rig.specimen import job_hash, plant
@@ -117,6 +117,18 @@ def test_nothing_is_allowed(exporter: Exporter, client: redis.Redis) -> None:
 
     assert logged(exporter, "redis cannot be read", "reason=refused", "check the user, the password and the ACL")
     assert logged(exporter, "redis can be read again")
+
+
+def test_the_name_of_the_connections_is_not_allowed(home: Server, client: redis.Redis) -> None:
+    names = []
+    for rule in ("+client", "-client"):
+        forbid(client, rule)
+        with exporting("--redis.url", f"redis://watcher:secret@{home.address}") as exporter:
+            samples = scrape(exporter)
+            names.append({each["name"] for each in client.client_list() if each["user"] == "watcher"} - {""})
+            assert (up(samples), bool(of_queue(samples, "q"))) == (1, True)
+            assert failed_collectors(samples) == (set() if rule == "+client" else {"workers"})
+    assert names == [{"qobserve"}, set()]
 
 
 def test_keys_are_not_allowed(home: Server, client: redis.Redis) -> None:

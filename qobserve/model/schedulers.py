@@ -1,0 +1,66 @@
+"""Job schedulers and the repeatable jobs of older versions: when they run next, and whether they still do.
+
+BullMQ leaves a scheduler that has reached its limit or its end date in the set, with the score of a run that never
+comes. Source of the facts: docs/bullmq-format.md#schedulers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qobserve.model.keys import text
+from qobserve.model.reply import strings, whole
+from qobserve.model.scores import milliseconds
+from qobserve.model.snapshot import Scheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from qobserve.model.reply import Reply
+
+END_FIELDS = (b"limit", b"ic", b"endDate")
+"""The fields of a scheduler's hash that tell its end: iterations allowed and made, and the last moment (ms)."""
+
+_LEGACY_END = 2
+"""Where a repeatable job's member, `name:id:endDate:timezone:pattern`, has its end date."""
+
+
+def parse_schedulers(reply: Reply) -> dict[bytes, int]:
+    """Members of `repeat` and their next runs (ms), from a reply WITHSCORES; of two that read the same the first."""
+    flat = strings(reply)
+    named: dict[str, bytes] = {}
+    found: dict[bytes, int] = {}
+    for name, score in zip(flat[::2], flat[1::2], strict=False):
+        next_ms = milliseconds(score)
+        if next_ms is not None and named.setdefault(text(name), name) == name:
+            found[name] = next_ms
+    return found
+
+
+def going_on(schedulers: Mapping[bytes, int], ends: Mapping[bytes, Reply]) -> tuple[Scheduler, ...]:
+    """The schedulers without those that have come to their end; `ends` holds END_FIELDS of those that are late."""
+    return tuple(
+        Scheduler(id=text(name), next_ms=next_ms, certain=_is_certain(ends.get(name, [])))
+        for name, next_ms in schedulers.items()
+        if not _has_ended(name, next_ms, ends.get(name, []))
+    )
+
+
+def _has_ended(name: bytes, next_ms: int, end: Reply) -> bool:
+    limit, made, last_ms = _end(end)
+    if last_ms is None and not _is_certain(end):
+        parts = name.split(b":")
+        last_ms = whole(parts[_LEGACY_END]) if len(parts) > _LEGACY_END else None
+    return (limit is not None and made is not None and made >= limit) or (last_ms is not None and next_ms > last_ms)
+
+
+def _is_certain(end: Reply) -> bool:
+    """Whether the scheduler is of the kind whose hash tells its end; a repeatable job's limit is told nowhere."""
+    return end == [] or _end(end)[1] is not None
+
+
+def _end(end: Reply) -> tuple[int | None, int | None, int | None]:
+    if isinstance(end, list) and len(end) == len(END_FIELDS):
+        limit, made, last_ms = map(whole, end)
+        return limit, made, last_ms
+    return None, None, None

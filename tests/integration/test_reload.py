@@ -1,0 +1,99 @@
+"""A reload that changes a target, as those see it who scrape meanwhile; and a log that stays short when much goes."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from rig.child import wait_until
+from rig.log import logged, scrape, up
+from rig.plain import waiting, write_queue
+from rig.scrape import exporting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import redis
+    from rig.scrape import Exporter
+    from rig.servers import Server
+
+QUEUES = 120
+SHOWN = (1.0, QUEUES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """An exporter that has read all queues, and the file of its settings."""
+
+    exporter: Exporter
+    config: Path
+    url: str
+
+    def write(self, text: str) -> httpx.Response:
+        self.config.write_text(text, encoding="utf-8")
+        return httpx.post(f"{self.exporter.url}/-/reload", timeout=15)
+
+    def write_settings(self, number: int) -> int:
+        return self.write(settings(self.url, number)).status_code
+
+    def shown(self) -> tuple[float, int]:
+        """Whether Redis is up, and how many queues are shown."""
+        samples = scrape(self.exporter)
+        return up(samples), len(waiting(samples))
+
+
+def settings(url: str, number: int) -> str:
+    """Different ones for each number."""
+    return json.dumps({"redis": {"url": url, "timeout": f"{4 + number}s"}, "discovery": {"interval": "1s"}})
+
+
+@pytest.fixture
+def watched(server: Server, redis_client: redis.Redis, tmp_path: Path) -> Iterator[Watched]:
+    for number in range(QUEUES):
+        write_queue(redis_client, f"q{number}")
+    config = tmp_path / "config.yml"
+    config.write_text(settings(server.url, 0), encoding="utf-8")
+    with exporting("--config.file", str(config)) as exporter:
+        yield Watched(exporter=exporter, config=config, url=server.url)
+
+
+def test_no_scrape_fails_or_misses_a_queue_during_reloads(watched: Watched) -> None:
+    over = threading.Event()
+
+    def watch() -> set[tuple[float, int]]:
+        seen = {watched.shown()}
+        while not over.is_set():
+            seen.add(watched.shown())
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        watches = [pool.submit(watch) for _ in range(4)]
+        try:
+            answers = {watched.write_settings(number) for number in range(1, 9)}
+        finally:
+            over.set()
+        assert set().union(*(each.result() for each in watches)) == {SHOWN}
+    assert answers == {200}
+    assert logged(watched.exporter, "redis cannot be read") == []
+
+
+@pytest.mark.parametrize("nothing", ["", "# nothing yet\n"])
+def test_a_file_that_is_empty_for_a_moment_changes_nothing(watched: Watched, nothing: str) -> None:
+    refused = watched.write(nothing)
+    assert (refused.status_code, "it is empty and was not before" in refused.text) == (500, True)
+    assert watched.shown() == SHOWN
+    assert watched.write_settings(1) == 200
+
+
+def test_many_queues_that_go_at_once_are_told_in_few_lines(watched: Watched, redis_client: redis.Redis) -> None:
+    redis_client.flushall()
+    wait_until(lambda: watched.shown() == (1.0, 0), "all queues to be gone")
+    assert len(logged(watched.exporter, 'msg="a queue is gone"')) == 20
+    (rest,) = logged(watched.exporter, 'msg="more queues are gone"')
+    assert rest.endswith(f"count={QUEUES - 20}")
