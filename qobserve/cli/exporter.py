@@ -7,11 +7,11 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-import click
-
 from qobserve import logs
-from qobserve.cli.settings_command import SettingsCommand, settings_options
+from qobserve.cli.output import put
+from qobserve.cli.settings_command import SettingsCommand
 from qobserve.config.load import collect
+from qobserve.config.table import SETTINGS
 from qobserve.errors import SettingsError
 from qobserve.server.web_config import load_web_config
 
@@ -46,7 +46,7 @@ def exporter(words: tuple[str, ...]) -> int:
     """
     settings = checked_settings(words)
     if settings.config_check:
-        click.echo("ok")
+        put("ok\n")
         return 0
     logs.configure(settings.log.level, settings.log.format)
     for warning in settings.warnings:
@@ -61,10 +61,4 @@ def exporter(words: tuple[str, ...]) -> int:
     return asyncio.run(serve(settings, lambda: checked_settings(words)))
 
 
-command = SettingsCommand(
-    "exporter",
-    callback=exporter,
-    params=list(settings_options()),
-    help=exporter.__doc__,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-)
+command = SettingsCommand("exporter", SETTINGS, callback=exporter)

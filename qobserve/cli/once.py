@@ -7,8 +7,7 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-import click
-
+from qobserve.cli.output import put
 from qobserve.config import DEFAULT_TARGET
 from qobserve.server.scrape import Scraper
 
@@ -33,7 +32,7 @@ async def scrape_once(settings: Settings) -> int:
         body, complete = await complete_scrape(scraper, None if alias == DEFAULT_TARGET else alias, seconds)
     finally:
         await scraper.close()
-    click.echo(body, nl=False)
+    put(body)
     return 0 if complete else 1
 
 

@@ -91,6 +91,8 @@ class Exporter:
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, stop, each)
         loop.add_signal_handler(signal.SIGHUP, self._reload_on_signal)
+        # One that came while the program started has waited for this.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     def _reload_on_signal(self) -> None:
         task = asyncio.create_task(self._reload_logged())

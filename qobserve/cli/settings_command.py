@@ -1,4 +1,4 @@
-"""A click command whose flags are the table of settings; click shows them, qobserve.config reads them."""
+"""A click command whose flags are a table of settings; click shows them, qobserve.config reads them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from qobserve.config.table import SETTINGS
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from qobserve.config.setting import Setting
 
@@ -29,6 +27,16 @@ SECTION_TITLES = {
 class SettingsCommand(click.Command):
     """Hands all words to its callback as `words`: click would stop at the first mistake and hide the others."""
 
+    def __init__(self, name: str, settings: Sequence[Setting], callback: Callable[[tuple[str, ...]], object]) -> None:
+        super().__init__(
+            name,
+            callback=callback,
+            params=list(settings_options(settings)),
+            help=callback.__doc__,
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+        )
+        self._settings = settings
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Only the help flag is click's business."""
         if any(word in ctx.help_option_names for word in args):
@@ -41,14 +49,15 @@ class SettingsCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """All flags by section, with defaults and environment twins."""
         for section, title in SECTION_TITLES.items():
-            rows = [(spelling(s), help_text(s)) for s in SETTINGS if s.section == section]
-            with formatter.section(title):
-                formatter.write_dl(rows, col_max=34)
+            rows = [(spelling(s), help_text(s)) for s in self._settings if s.section == section]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows, col_max=34)
 
 
-def settings_options() -> Iterator[click.Option]:
+def settings_options(settings: Sequence[Setting]) -> Iterator[click.Option]:
     """The flags as click's own options, for its shell completion."""
-    for setting in SETTINGS:
+    for setting in settings:
         if not setting.secret:
             name = setting.variable.lower()
             negative = f"/--no-{setting.name}" if setting.kind.flag else ""

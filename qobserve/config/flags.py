@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from qobserve.config.given import Given, Rank, Source, did_you_mean
 from qobserve.config.shown import quoted_address
-from qobserve.config.table import BY_NAME, SETTINGS
+from qobserve.config.table import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qobserve.config.setting import Setting
 
-_SPELLINGS = [s.flag for s in SETTINGS if not s.secret] + [f"--no-{s.name}" for s in SETTINGS if s.kind.flag]
-
 
 class _Splitter:
     """Walks over the words of a command line once."""
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], settings: Sequence[Setting]) -> None:
         self._words = list(words)
+        self._known_as = {setting.name: setting for setting in settings}
+        self._spellings = [s.flag for s in settings if not s.secret]
+        self._spellings += [f"--no-{s.name}" for s in settings if s.kind.flag]
+        self._wrong: set[str] = set()
         self._texts: dict[tuple[str, str], list[str]] = {}
         self._problems: list[str] = []
 
@@ -30,19 +33,21 @@ class _Splitter:
             if word.startswith("--") and word != "--":
                 self._flag(*word.partition("="))
             else:
-                self._problems.append(f"{quoted_address(word)}: arguments are not expected, only flags that begin with --")
-        return Source(givens=tuple(self._givens()), problems=tuple(self._problems))
+                self._problems.append(
+                    f"{quoted_address(word)}: arguments are not expected, only flags that begin with --"
+                )
+        return Source(givens=tuple(self._givens()), problems=tuple(self._problems), wrong=frozenset(self._wrong))
 
     def _givens(self) -> list[Given]:
         return [
-            Given(setting=BY_NAME[name], texts=tuple(texts), source=spelled, rank=Rank.FLAG)
+            Given(setting=self._known_as[name], texts=tuple(texts), source=spelled, rank=Rank.FLAG)
             for (name, spelled), texts in self._texts.items()
         ]
 
     def _flag(self, spelled: str, equals: str, text: str) -> None:
         name = spelled.removeprefix("--").replace("_", "-")
-        setting = BY_NAME.get(name)
-        positive = BY_NAME.get(name.removeprefix("no-"))
+        setting = self._known_as.get(name)
+        positive = self._known_as.get(name.removeprefix("no-"))
         if setting is not None:
             self._known(setting, spelled, text if equals else None)
         elif positive is not None and positive.kind.flag:
@@ -50,13 +55,15 @@ class _Splitter:
         else:
             if not equals:
                 self._skip_value()
-            self._problems.append(f"{spelled}: there is no such flag{did_you_mean(spelled, _SPELLINGS)}")
+            shown = spelled if re.fullmatch(r"--[\w.-]+", spelled) else quoted_address(spelled)
+            self._problems.append(f"{shown}: there is no such flag{did_you_mean(spelled, self._spellings)}")
 
     def _known(self, setting: Setting, spelled: str, text: str | None) -> None:
         if setting.kind.flag:
             self._keep(setting, spelled, "true" if text is None else text)
             return
         if text is None and (not self._words or self._words[0].startswith("--")):
+            self._wrong.add(setting.name)
             self._problems.append(f"{spelled}: a value is missing, write {spelled} {setting.kind.metavar}")
             return
         value = self._words.pop(0) if text is None else text
@@ -82,6 +89,6 @@ class _Splitter:
             self._words.pop(0)
 
 
-def read_flags(words: Sequence[str]) -> Source:
-    """What the words of a command line say, with every mistake in their form."""
-    return _Splitter(words).source()
+def read_flags(words: Sequence[str], settings: Sequence[Setting] = SETTINGS) -> Source:
+    """What the words of a command line say about these settings, with every mistake in their form."""
+    return _Splitter(words, settings).source()

@@ -38,10 +38,14 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Everything that one source says, and what is wrong with the way it says it."""
+    """Everything that one source says, and what is wrong with the way it says it.
+
+    `wrong` names the settings that it means to set, but in a form that has no value.
+    """
 
     givens: tuple[Given, ...] = ()
     problems: tuple[str, ...] = ()
+    wrong: frozenset[str] = frozenset()
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -53,8 +53,8 @@ def load_settings(words: Sequence[str], environ: Mapping[str, str]) -> Settings:
 def collect(words: Sequence[str], environ: Mapping[str, str]) -> Outcome:
     """As `load_settings`, but with the problems beside the settings."""
     flags, environment = read_flags(words), read_environment(environ)
-    file = _read_file(resolve((*environment.givens, *flags.givens)))
-    top = resolve((*file.top.givens, *environment.givens, *flags.givens))
+    file = _read_file(resolve(environment, flags))
+    top = resolve(file.top, environment, flags)
     targets, target_problems = _targets(top, file)
     rules, rule_problems = _slo_rules(file)
     problems = (
@@ -102,7 +102,7 @@ def _targets(top: Resolved, file: YamlFile) -> tuple[dict[str, TargetSettings], 
         targets[DEFAULT_TARGET], found = build_target(top, top, "redis")
         problems += found
     for alias, source in file.targets.items():
-        resolved = resolve(source.givens)
+        resolved = resolve(source)
         problems += [*source.problems, *resolved.problems]
         at = f"{file.shown}: targets.{redacted(alias)}"
         if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", alias):
@@ -121,7 +121,7 @@ def _slo_rules(file: YamlFile) -> tuple[tuple[SloRule, ...], list[str]]:
     rules: list[SloRule] = []
     problems: list[str] = []
     for pattern, source in file.slo_queues.items():
-        resolved = resolve(source.givens)
+        resolved = resolve(source)
         problems += [*source.problems, *resolved.problems]
         slo = Slo.model_validate({"wait": resolved.get("slo.wait"), "objective": resolved.get("slo.objective")})
         rules.append(SloRule(pattern=pattern, slo=slo))

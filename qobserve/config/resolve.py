@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from qobserve.config.table import BY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from qobserve.config.given import Given, Rank
+    from qobserve.config.given import Given, Rank, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +24,14 @@ class Value:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """The value of each setting that was given, by name; `problems` also covers those that lost."""
+    """The value of each setting that was given, by name; `problems` also covers those that lost.
+
+    `wrong` names the settings that were given a value that is none: of these nothing more can be said.
+    """
 
     values: Mapping[str, Value]
     problems: tuple[str, ...]
+    wrong: frozenset[str] = frozenset()
 
     def get(self, name: str) -> object:
         """The value of a setting, its default when no source gives one."""
@@ -37,27 +41,42 @@ class Resolved:
         """The values among these names that a source gives."""
         return [self.values[name] for name in names if name in self.values]
 
+    def sure(self, *names: str) -> bool:
+        """Whether none of these was given a wrong value, so that what does not go together with them can be told."""
+        return self.wrong.isdisjoint(names)
 
-def resolve(givens: Iterable[Given]) -> Resolved:
+
+def resolve(*sources: Source) -> Resolved:
     """Check every text and let the highest source win; of the same source's repeated words, the last."""
     values: dict[str, Value] = {}
     problems: list[str] = []
-    for given in givens:
-        try:
-            value = Value(value=_parse(given), source=given.source, rank=given.rank)
-        except ValueError as exc:
-            problems.append(f"{given.source}: {exc}")
+    wrong = {name for source in sources for name in source.wrong}
+    for given in (given for source in sources for given in source.givens):
+        parsed, found = _parse(given)
+        if found:
+            problems += [f"{given.source}: {problem}" for problem in found]
+            wrong.add(given.setting.name)
             continue
+        value = Value(value=parsed, source=given.source, rank=given.rank)
         held = values.get(given.setting.name)
         if held is None or held.rank <= value.rank:
             values[given.setting.name] = value
-    return Resolved(values=values, problems=tuple(problems))
+    return Resolved(values=values, problems=tuple(problems), wrong=frozenset(wrong))
 
 
-def _parse(given: Given) -> object:
+def _parse(given: Given) -> tuple[object, list[str]]:
+    """The value, and what is wrong with each of its texts."""
     kind = given.setting.kind
     texts = given.texts
     if kind.path and given.folder is not None:
         texts = tuple(str(given.folder / text) for text in texts)
-    parsed = [kind.parse(text) for text in texts]
-    return tuple(parsed) if kind.many else parsed[-1]
+    parsed: list[object] = []
+    problems: list[str] = []
+    for text in texts:
+        try:
+            parsed.append(kind.parse(text))
+        except ValueError as exc:
+            problems.append(str(exc))
+    if problems:
+        return None, problems
+    return (tuple(parsed) if kind.many else parsed[-1]), []

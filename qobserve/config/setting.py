@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from qobserve.config.settings import Values
 
 
+PREFIX = "QOBSERVE_"
+DEMO_PREFIX = "QOBSERVE_DEMO_"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """One setting: `owner` and `field` say which value it fills, and so its default.
 
     `secret` keeps it off the command line, `reload` says whether a running exporter takes a new value,
-    `yaml` whether it may stand in the configuration file.
+    `yaml` whether it may stand in the configuration file; `prefix` begins its environment twin.
     """
 
     name: str
@@ -28,6 +32,7 @@ class Setting:
     secret: bool = False
     reload: bool = True
     yaml: bool = True
+    prefix: str = PREFIX
 
     @property
     def flag(self) -> str:
@@ -37,7 +42,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """The environment twin."""
-        return "QOBSERVE_" + self.name.upper().replace(".", "_").replace("-", "_")
+        return self.prefix + self.name.upper().replace(".", "_").replace("-", "_")
 
     @property
     def section(self) -> str:

@@ -123,4 +123,3 @@ SETTINGS: tuple[Setting, ...] = (
     ),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}
-BY_VARIABLE = {setting.variable: setting for setting in SETTINGS}

@@ -55,17 +55,23 @@ def _exclusive(resolved: Resolved) -> Iterator[str]:
     if sentinel and cluster:
         other = values["redis.sentinel"].source
         yield f"{values['redis.cluster'].source}: a cluster has no Sentinels, but {other} names some"
-    if sentinel and resolved.get("redis.sentinel-master") is None:
+    if sentinel and resolved.get("redis.sentinel-master") is None and resolved.sure("redis.sentinel-master"):
         yield f"{values['redis.sentinel'].source}: the master's name is missing, set redis.sentinel-master as well"
-    if not sentinel:
+    if not sentinel and resolved.sure("redis.sentinel"):
         for value in resolved.given(*_SENTINEL_PARTS):
             yield f"{value.source}: it is of use with Sentinels only, set redis.sentinel as well"
-    if not sentinel and not cluster and resolved.get("redis.read-from") == "replica":
+    one_node = not sentinel and not cluster and resolved.sure("redis.sentinel", "redis.cluster")
+    if one_node and resolved.get("redis.read-from") == "replica":
         yield (
             f"{values['redis.read-from'].source}: replicas are found through Sentinels or a cluster only; "
             "to read one replica, give its own address as redis.url"
         )
-    url = str(resolved.get("redis.url"))
+    if resolved.sure("redis.url", "redis.database"):
+        yield from _one_server(resolved, sentinel=sentinel, cluster=cluster)
+
+
+def _one_server(resolved: Resolved, *, sentinel: bool, cluster: bool) -> Iterator[str]:
+    values, url = resolved.values, str(resolved.get("redis.url"))
     if scheme(url) == "unix" and (sentinel or cluster):
         yield f"{values['redis.url'].source}: a unix socket is neither a cluster nor behind Sentinels"
     if cluster and (resolved.get("redis.database") or (resolved.get("redis.database") is None and url_database(url))):
@@ -76,9 +82,10 @@ def _tls(resolved: Resolved) -> Iterator[str]:
     values = resolved.values
     cert, key, ca = (f"redis.tls-{part}-file" for part in ("client-cert", "client-key", "ca-cert"))
     for one, other in ((cert, key), (key, cert)):
-        if one in values and other not in values:
+        if one in values and other not in values and resolved.sure(other):
             yield f"{values[one].source}: a client certificate and its key go together, set {other} as well"
-    if scheme(str(resolved.get("redis.url"))) != "rediss" and not resolved.get("redis.sentinel-tls"):
+    plain = scheme(str(resolved.get("redis.url"))) != "rediss" and not resolved.get("redis.sentinel-tls")
+    if plain and resolved.sure("redis.url", "redis.sentinel-tls"):
         for value in resolved.given(*_TLS):
             if value.value is not False:
                 yield f"{value.source}: it is of use with TLS only, and the URL does not begin with rediss://"
@@ -100,7 +107,8 @@ def _tls(resolved: Resolved) -> Iterator[str]:
 
 
 def _watches_something(resolved: Resolved, at: str) -> Iterator[str]:
-    if not resolved.get("discovery.enabled") and not resolved.get("queues.static"):
+    nothing = not resolved.get("discovery.enabled") and not resolved.get("queues.static")
+    if nothing and resolved.sure("discovery.enabled", "queues.static"):
         value = resolved.values.get("discovery.enabled")
         yield f"{value.source if value else at}: without discovery the queues must be listed, set queues.static"
 

@@ -103,9 +103,11 @@ class _Walk:
         self.problems: list[str] = []
         self.target_nodes: dict[str, yaml.Node] = {}
         self.slo_nodes: dict[str, yaml.Node] = {}
+        self._said: dict[str, tuple[str, int]] = {}
+        self._wrong: set[str] = set()
 
     def source(self) -> Source:
-        return Source(givens=tuple(self.givens), problems=tuple(self.problems))
+        return Source(givens=tuple(self.givens), problems=tuple(self.problems), wrong=frozenset(self._wrong))
 
     def fork(self) -> _Walk:
         return _Walk(shown=self.shown, folder=self.folder)
@@ -146,7 +148,7 @@ class _Walk:
         elif name == _TARGETS:
             self.target_nodes = self.named(node, label)
         elif name == _SLO_QUEUES:
-            self.slo_nodes = self.named(node, label)
+            self.slo_nodes |= self.named(node, label) if self._first(name, node, label) else {}
         elif setting is None or (name in _SECTIONS and isinstance(node, yaml.MappingNode)):
             self.mapping(node, label, name, accepts)
         elif not setting.yaml:
@@ -157,19 +159,34 @@ class _Walk:
             self._leaf(setting, node, label)
 
     def _leaf(self, setting: Setting, node: yaml.Node, label: str) -> None:
-        if is_null(node):
+        if is_null(node) or not self._first(setting.name, node, label):
             return
         items = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        if not all(isinstance(item, yaml.ScalarNode) for item in items):
+        texts = tuple(item.value for item in items if isinstance(item, yaml.ScalarNode))
+        if len(texts) < len(items):
+            self._wrong.add(setting.name)
             self.problems.append(
                 f"{self._at(label)}: {'a list of values' if setting.kind.many else 'one value'} is expected"
             )
         elif isinstance(node, yaml.SequenceNode) and not setting.kind.many:
+            self._wrong.add(setting.name)
             self.problems.append(f"{self._at(label)}: one value is expected, not a list")
-        else:
-            texts = tuple(item.value for item in items)
+            return
+        if texts or not items:
             at = self._at(label)
             self.givens.append(Given(setting=setting, texts=texts, source=at, rank=Rank.FILE, folder=self.folder))
+
+    def _first(self, name: str, node: yaml.Node, label: str) -> bool:
+        """Whether nothing was said under this name yet; a name has several spellings, and may be nested or dotted."""
+        line = node.start_mark.line + 1
+        if name not in self._said:
+            self._said[name] = (label, line)
+            return True
+        first, first_line = self._said[name]
+        twice = f"it is given twice, in the lines {first_line} and {line}"
+        same = f"{first} is the same setting, keep one of the two"
+        self.problems.append(f"{self._at(label)}: {twice if first == label else same}")
+        return False
 
     def _at(self, label: str) -> str:
         return f"{self.shown}: {label}" if label else self.shown

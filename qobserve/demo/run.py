@@ -43,7 +43,7 @@ class Plan:
 
 
 def run(plan: Plan) -> None:
-    """Run the demo to its end; a SIGINT, SIGTERM or SIGHUP is an end like any other.
+    """Run the demo to its end; a SIGINT, SIGTERM or SIGHUP is an end like any other, and so is a reader that leaves.
 
     Raises:
         MissingExtra: the packages of the demo are not installed.
@@ -55,10 +55,12 @@ def run(plan: Plan) -> None:
     try:
         asyncio.run(_until_signal(_demo(plan, binary)))
     except OSError as exc:
-        if exc.errno not in _OUTPUT_GONE:
+        if exc.errno not in {*_OUTPUT_GONE, errno.ENOSPC}:
             raise
-        # Whoever read our output has left; what is still buffered must not fail again when the interpreter ends.
+        # What is still buffered must not fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if exc.errno == errno.ENOSPC:
+            raise QobserveError("cannot write to standard output: no space left on device") from exc
 
 
 def _embedded_server() -> Path:

@@ -55,8 +55,10 @@ class AgePlan:
 
     @property
     def settled(self) -> bool:
-        """Whether everything that the stream could tell has been asked."""
-        return self._last_entry is None or self._memory.asked.keys() >= self.jobs.keys()
+        """Whether everything that the stream could tell is known."""
+        if self._last_entry is None:
+            return True
+        return self._memory.cursor == self._last_entry and self._memory.asked.keys() >= self.jobs.keys()
 
     def is_current(self) -> bool:
         """Whether the same answers would lead to this plan again."""
@@ -80,9 +82,11 @@ class AgePlan:
         """
         times = {job: _times(reply) for job, reply in zip(self.jobs, hashes, strict=True)}
         forget_the_past(self._memory, times)
-        if stream and self._last_entry and absorb(self._memory, stream, self._last_entry, self._kept):
+        last = self._last_entry
+        up_to_date = bool(stream) and last is not None and absorb(self._memory, stream, last, self._kept)
+        if up_to_date:
             self._memory.asked = times
-        ready = {job: self._ready(job, known, now_ms) for job, known in times.items()}
+        ready = {job: self._ready(job, known, now_ms, up_to_date=up_to_date) for job, known in times.items()}
         since = {job: moment for job, moment in ready.items() if moment is not None}
         oldest = _oldest(since, [*self.waiting, *self._still_waiting(times)])
         first = _oldest(since, self.prioritized)
@@ -90,8 +94,8 @@ class AgePlan:
         ages = Ages(None if oldest is None else since[oldest], None if first is None else since[first])
         return ages, all(moment is not None or times[job].timestamp is None for job, moment in ready.items())
 
-    def _ready(self, job: bytes, times: JobTimes, now_ms: int) -> ReadyAt | None:
-        ms = event_of(self._memory, job, times)
+    def _ready(self, job: bytes, times: JobTimes, now_ms: int, *, up_to_date: bool) -> ReadyAt | None:
+        ms = event_of(self._memory, job, times, up_to_date=up_to_date)
         return ready_at(times, now_ms) if ms is None else ReadyAt(ms=ms, source="event", exact=True)
 
     def _still_waiting(self, times: Mapping[bytes, JobTimes]) -> list[bytes]:

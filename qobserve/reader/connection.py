@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from qobserve.config import TargetSettings
     from qobserve.model.reply import Reply
 
-CLIENT_NAME = b"qobserve"
 _CHUNK = 1 << 20
 _NOT_NOW = {"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "MOVED", "ASK"}
 _NO = {"NOAUTH", "WRONGPASS", "NOPERM"}
@@ -173,11 +172,12 @@ class Link:
             await self.close()
         if not self._connection.is_connected:
             await self._connection.connect()  # type: ignore[no-untyped-call]  # untyped in redis-py
-            # The name is for people only. redis-py would take a user who may not set it for one who may not connect.
-            greeting = [pack(b"CLIENT", b"SETNAME", CLIENT_NAME)]
+            # For people only: redis-py takes a user who may not set the name for one who may not connect.
+            (told,) = await Talk(self._connection).exchange(pack(b"CLIENT", b"SETNAME", b"qobserve"), 1)
+            if isinstance(told, Fault) and (told.code == "DENIED" or "max number of clients" in told.message):
+                raise (theirs.ResponseError if told.code == "DENIED" else theirs.ConnectionError)(told.message)
             if self._readonly:
-                greeting.append(pack(b"READONLY"))
-            await Talk(self._connection).exchange(b"".join(greeting), len(greeting))
+                await Talk(self._connection).exchange(pack(b"READONLY"), 1)
 
 
 @contextlib.contextmanager

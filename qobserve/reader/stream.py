@@ -59,13 +59,21 @@ def absorb(memory: QueueMemory, replies: Sequence[Reply], last: bytes, kept: int
     return entry_id(memory.cursor) >= entry_id(last)
 
 
-def event_of(memory: QueueMemory, job: bytes, times: JobTimes) -> int | None:
-    """When the job became ready, if an event tells it that speaks of this wait and not of an earlier one."""
+def event_of(memory: QueueMemory, job: bytes, times: JobTimes, *, up_to_date: bool) -> int | None:
+    """When the job became ready, if an event tells it that speaks of this wait and not of an earlier one.
+
+    Args:
+        memory: The queue's.
+        job: Which job.
+        times: What its hash says.
+        up_to_date: Whether the stream was just read up to its end, so that no later event of the job can be missing.
+    """
     event = memory.events.get(job)
     if event is None:
         return None
     if event.times is None:
-        speaks = times.fresh or (times.processed_on is not None and times.processed_on <= event.ms)
+        ran_before = times.processed_on is not None and times.processed_on <= event.ms
+        speaks = up_to_date or times.fresh or ran_before
     else:
         speaks = event.times == times
     if not speaks:

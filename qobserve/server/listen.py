@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import os
 import socket
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from qobserve.config.kinds import split_address
 from qobserve.errors import QobserveError
@@ -20,8 +23,12 @@ if TYPE_CHECKING:
 
     from qobserve.server.live import LiveWebConfig
 
+_log = logging.getLogger("qobserve.server")
+_uvicorn_log = logging.getLogger("uvicorn.error")
+
 _BACKLOG = 128
 _GRACE = 5
+_SWEEP = 0.1
 # Prometheus scrapes every 15 to 60 seconds on a connection that it would like to keep.
 _KEEP_ALIVE = 75
 
@@ -112,3 +119,41 @@ class _QuietServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave the signals to the program."""
         yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let running requests end, for a short grace at most, and wait for no client to say good-bye."""
+        sweeping = asyncio.create_task(self._sweep())
+        _uvicorn_log.addFilter(_speaks_of_requests)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            _uvicorn_log.removeFilter(_speaks_of_requests)
+            sweeping.cancel()
+        cut = self._protocols()
+        if cut:
+            _log.warning("answers were cut off at the end", extra={"connections": len(cut)})
+        for protocol in cut:
+            protocol.transport.abort()
+
+    async def _sweep(self) -> None:
+        """Abort what is closed and has sent everything: over TLS it would wait for the client to close as well."""
+        closing: set[H11Protocol] = set()
+        while True:
+            done = {protocol for protocol in self._protocols() if _has_sent_all(protocol)}
+            for protocol in done & closing:
+                protocol.transport.abort()
+            closing = done
+            await asyncio.sleep(_SWEEP)
+
+    def _protocols(self) -> list[H11Protocol]:
+        return [each for each in self.server_state.connections if isinstance(each, H11Protocol)]
+
+
+def _has_sent_all(protocol: H11Protocol) -> bool:
+    transport = protocol.transport
+    return transport.is_closing() and not transport.get_write_buffer_size() and not protocol.flow.write_paused
+
+
+def _speaks_of_requests(record: logging.LogRecord) -> bool:
+    # At the end of the grace uvicorn complains also when it has nothing to cancel.
+    return record.args != (0,)

@@ -52,13 +52,14 @@ class AskedScraper:
     is_ready: bool = True
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     open: asyncio.Event | None = None
+    body: bytes = BODY
 
     async def scrape(self, alias: str | None, *, timeout: float, accept: str) -> Answer:  # noqa: ASYNC109 - the server's contract
         self.asked.append((alias, timeout, accept))
         self.begun.set()
         if self.open is not None:
             await self.open.wait()
-        return Answer(BODY, "text/plain; version=0.0.4; charset=utf-8")
+        return Answer(self.body, "text/plain; version=0.0.4; charset=utf-8")
 
     def ready(self) -> bool:
         return self.is_ready
@@ -351,6 +352,51 @@ async def test_tls_cannot_be_switched_off_while_it_runs(
         async with client(running, verify=trusting(certificates.ca_certificate)) as newcomer:
             assert (await newcomer.get("/metrics", auth=("alice", "wonder"))).status_code == 200
     assert "switching TLS on or off needs a restart" in [record.message for record in caplog.records]
+
+
+@asynccontextmanager
+async def idle_client(
+    running: Running, tls: ssl.SSLContext | None
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection that was served once and neither closes nor answers when it is being closed."""
+    host, port = running.address.split(":")
+    name = "localhost" if tls else None
+    reader, writer = await asyncio.open_connection(host, int(port), ssl=tls, server_hostname=name)
+    writer.write(b"GET /-/healthy HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert b"healthy" in await reader.readuntil(b"healthy.\n")
+    # A client that does not read does not see that it is asked to close.
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    try:
+        yield reader, writer
+    finally:
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize("tls", [False, True])
+async def test_an_idle_connection_holds_up_no_end(
+    tls: bool,  # noqa: FBT001 - the one parameter of the test
+    tmp_path: Path,
+    certificates: Certificates,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    install(certificates, tmp_path)
+    web = written(tmp_path / "web.yml", "tls_server_config: {cert_file: server.pem, key_file: server.key}")
+    trust = trusting(certificates.ca_certificate) if tls else None
+    async with serving(web if tls else None) as running, idle_client(running, trust):
+        running.server.stop()
+        await asyncio.wait_for(running.serving, 2)
+    assert caplog.records == []
+
+
+async def test_an_answer_that_is_not_taken_is_cut_off_after_the_grace(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving() as running, idle_client(running, None) as (_, writer):
+        running.scraper.body = b"x" * 50_000_000
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+        await running.scraper.begun.wait()
+        running.server.stop()
+        await asyncio.wait_for(running.serving, 10)
+    assert "answers were cut off at the end" in [record.message for record in caplog.records]
+    assert "Cancel 0 running" not in caplog.text
 
 
 def test_addresses_that_are_listened_on() -> None:

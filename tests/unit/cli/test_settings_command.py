@@ -5,7 +5,7 @@ from __future__ import annotations
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from qobserve.cli import cli
+from qobserve.cli.program import cli
 from qobserve.cli.settings_command import SECTION_TITLES, help_text, spelling
 from qobserve.config.table import BY_NAME, SETTINGS
 

@@ -46,8 +46,9 @@ def test_what_is_no_duration_is_told_how_to_write_one(text: str) -> None:
 def test_a_negative_a_zero_and_an_endless_duration_are_named() -> None:
     with pytest.raises(ValueError, match=r'^"-1s" is negative'):
         kinds.duration("-1s")
-    with pytest.raises(ValueError, match="more than zero"):
-        kinds.positive_duration("0s")
+    for text in ("0s", "0", "-1", "-1s", "-0.5m"):
+        with pytest.raises(ValueError, match=rf'^"{text}" is too short: it must be more than zero$'):
+            kinds.positive_duration(text)
     with pytest.raises(ValueError, match="longer than a year"):
         kinds.duration("9" * 400)
 
@@ -140,6 +141,14 @@ def test_a_sentinel_has_its_usual_port(text: str, address: str) -> None:
 def test_what_is_no_sentinel(text: str) -> None:
     with pytest.raises(ValueError, match="is not an address: write HOST:PORT"):
         kinds.sentinel_address(text)
+
+
+@pytest.mark.parametrize("parse", [kinds.split_address, kinds.sentinel_address])
+@pytest.mark.parametrize("text", ["u:topsecret@h:1", "u:topsecret", "topsecret@h:x"])
+def test_an_address_with_a_password_is_refused_without_telling_it(parse: Callable[[str], object], text: str) -> None:
+    with pytest.raises(ValueError, match="is not an address") as caught:
+        parse(text)
+    assert "topsecret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["/", "metrics", "/scrape", "/discover", "/-/ready", "/a b", "/a{b}", "/a/", ""])

@@ -70,11 +70,11 @@ slo: {objective: 2, queues: {"mail*": {wait: soon}}}
         "config.yml: web.listen-address: a list of values is expected",
         "config.yml: web.telemetry-path: one value is expected, not a list",
         "config.yml: once: it may not stand in a file, use --once or QOBSERVE_ONCE",
-        'config.yml: redis.timeout: "-1s" is negative: a duration is zero or more',
+        'config.yml: redis.timeout: "-1s" is too short: it must be more than zero',
         'config.yml: redis.database: "zero" is not a whole number from 0 to 999999999',
         'config.yml: slo.objective: "2" is not a share between 0 and 1: write 0.995 or 99.5%',
         'QOBSERVE_COLLECTOR_AGE: "maybe" is neither true nor false: write true, false, 1, 0, yes, no, on or off',
-        'QOBSERVE_SLO_WAIT: "-1" is negative: a duration is zero or more',
+        'QOBSERVE_SLO_WAIT: "-1" is too short: it must be more than zero',
         '--log.level: "loud" is not one of debug, info, warning, error',
         "--redis.cluster: a cluster has no Sentinels, but --redis.sentinel names some",
         "--redis.sentinel: the master's name is missing, set redis.sentinel-master as well",
@@ -113,6 +113,104 @@ slo: {objective: 2, queues: {"mail*": {wait: soon}}}
 def test_a_wrong_flag_is_told(words: list[str], problem: str, yaml_file: Callable[[str], list[str]]) -> None:
     yaml_file("")
     assert problems(words) == [problem]
+
+
+def test_every_wrong_element_of_a_list_is_told(yaml_file: Callable[[str], list[str]]) -> None:
+    words = yaml_file('web: {listen-address: [a, ":1", b, {c: d}]}\n')
+    flags = ["--queues.static", ":a", "--queues.static", "good", "--queues.static", "b:"]
+    assert problems([*words, *flags], {"QOBSERVE_REDIS_SENTINEL": "s:0,good,t:99999"}) == [
+        "config.yml: web.listen-address: a list of values is expected",
+        *(
+            f'config.yml: web.listen-address: "{text}" is not an address: '
+            "write :PORT, HOST:PORT or [IPv6]:PORT, with a port up to 65535"
+            for text in ("a", "b")
+        ),
+        *(
+            f'QOBSERVE_REDIS_SENTINEL: "{text}" is not an address: write HOST:PORT or [IPv6]:PORT'
+            for text in ("s:0", "t:99999")
+        ),
+        *(f'--queues.static: "{text}" is not a queue: write NAME or PREFIX:NAME' for text in (":a", "b:")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--redis.url", "app:topsecret@127.0.0.1:21061"],
+        ["--redis.url", "redis:u:topsecret@h"],
+        ["--redis.url", "redis://u:topsecret"],
+        ["--redis.url", "topsecret@h"],
+        ["--redis.url", "//u:topsecret"],
+        ["--redis.url", "u:topsecret@redis://h"],
+        ["--redis.url", "redis://u:topsecret@a,b"],
+        ["--redis.url:redis://u:topsecret@h"],
+        ["--redis.url:u:topsecret"],
+        ["--redis.sentinel", "u:topsecret@h:1"],
+        ["--redis.sentinel", "u:topsecret"],
+        ["--web.listen-address", "u:topsecret@h:1"],
+        ["--redis.timeout", "u:topsecret@h:1"],
+        ["--redis.password-file", "redis://u:topsecret@h"],
+        ["u:topsecret@h"],
+        ["u:topsecret"],
+    ],
+    ids=str,
+)
+def test_no_mistake_shows_a_password(words: list[str]) -> None:
+    (told,) = problems(words)
+    assert "topsecret" not in told
+    assert "***" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "redis: {sentinel: 'u:topsecret@h:1'}",
+        "redis: {'u:topsecret@h': 1}",
+        "targets: {'u:topsecret@h': {redis: {url: 'redis://u:topsecret@h'}}}",
+    ],
+)
+def test_no_mistake_in_a_file_shows_a_password(text: str, yaml_file: Callable[[str], list[str]]) -> None:
+    (told,) = problems(yaml_file(text))
+    assert "topsecret" not in told
+    assert "***@h" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "discovery: {scan-count: 1, scan_count: 2}",
+            "discovery.scan_count: discovery.scan-count is the same setting, keep one of the two",
+        ),
+        (
+            "discovery.interval: 1s\ndiscovery: {interval: 1s}",
+            "discovery.interval: it is given twice, in the lines 1 and 2",
+        ),
+        (
+            "collector: {workers: false}\ncollector.workers: {enabled: true}",
+            "collector.workers.enabled: collector.workers is the same setting, keep one of the two",
+        ),
+        (
+            "slo: {queues: {a: {wait: 1s}}}\nslo.queues: {b: {wait: 1s}}",
+            "slo.queues: it is given twice, in the lines 1 and 2",
+        ),
+        (
+            "targets: {a: {redis: {url: 'redis://h', connect-timeout: 1s, connect_timeout: 1s}}}",
+            (
+                "targets.a.redis.connect_timeout: targets.a.redis.connect-timeout is the same setting, "
+                "keep one of the two"
+            ),
+        ),
+    ],
+)
+def test_a_setting_under_two_spellings_is_a_mistake(
+    text: str, problem: str, yaml_file: Callable[[str], list[str]]
+) -> None:
+    assert problems(yaml_file(text)) == [f"config.yml: {problem}"]
+
+
+def test_variables_of_the_demo_are_not_the_exporters() -> None:
+    assert load_settings([], {"QOBSERVE_DEMO_DURATION": "soon"}) == Settings()
 
 
 def test_flags_have_several_forms() -> None:

