@@ -77,6 +77,7 @@ def test_version_and_help() -> None:
     [
         ([], "Usage: qobserve"),
         (["exporterr"], 'there is no command "exporterr", did you mean exporter?'),
+        (["u:S3CR3T@h"], 'there is no command "***@h"'),
         (["--nonsense"], "No such option"),
         (
             ["exporter", "--redis.urll", "x"],
@@ -169,6 +170,56 @@ def test_once_into_a_pipe_that_nobody_reads() -> None:
     assert "BrokenPipe" not in done.stderr
 
 
+@pytest.mark.parametrize("words", [["--once", "--redis.url", NOBODY, "--log.level", "error"], ["--config.check"]])
+def test_a_full_disk_is_one_sentence(words: list[str]) -> None:
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device, no path to work with
+        done = subprocess.run(
+            [*QOBSERVE, "exporter", *words], stdout=full, stderr=subprocess.PIPE, text=True, env=CLEAN, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "qobserve: cannot write to standard output: no space left on device"
+    assert "Traceback" not in done.stderr
+
+
+def sent_at_import(folder: Path, module: str, number: signal.Signals) -> dict[str, str]:
+    """The environment of a program that sends itself a signal when it begins to import a module."""
+    (folder / "sitecustomize.py").write_text(
+        f"""
+import os, sys
+
+class Sender:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), {int(number)})
+
+sys.meta_path.insert(0, Sender())
+"""
+    )
+    return {"PYTHONPATH": os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [("exporter", "click"), ("exporter", "pydantic"), ("exporter", "uvicorn"), ("demo", "rich")],
+)
+def test_a_signal_before_it_serves_ends_it_without_a_word(
+    command: str, module: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    done = run(command, "--web.listen-address", "127.0.0.1:0", **sent_at_import(tmp_path, module, number))
+    assert (done.returncode, done.stdout) == (-number, "")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("module", ["click", "uvicorn"])
+def test_a_hang_up_before_it_serves_is_a_reload(module: str, tmp_path: Path) -> None:
+    with exporter("--redis.url", NOBODY, **sent_at_import(tmp_path, module, signal.SIGHUP)) as (child, url):
+        assert httpx.get(f"{url}/-/healthy").status_code == 200
+        wait_until(lambda: 'msg="configuration reloaded"' in child.log(), "the configuration is read again")
+        assert child.terminate() == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(number: signal.Signals, server: Server) -> None:
     with exporter("--redis.url", server.url) as (child, url):
@@ -211,11 +262,15 @@ def test_a_reload_takes_a_good_file_and_leaves_a_bad_one(
             return shown_queues(httpx.get(f"{url}/metrics", timeout=15).text)
 
         wait_until(lambda: queues() == {"mail"}, "the queue is shown")
-        config.write_text("redis: {urll: x}\nslo: {wait: soon}\n")
+        config.write_text("redis: {urll: x, url: 'u:S3CR3T@h'}\nslo: {wait: soon}\n")
         answer = httpx.post(f"{url}/-/reload")
         assert answer.status_code == 500
         problems = [
             f"{config}: redis.urll: there is no such key, did you mean redis.url?",
+            (
+                f'{config}: redis.url: "***@h" has no scheme: '
+                "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
+            ),
             f'{config}: slo.wait: "soon" is not a duration: write 10s, 500ms, 2m, 1h or a number of seconds',
         ]
         assert answer.text.splitlines() == problems

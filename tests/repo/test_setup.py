@@ -82,6 +82,22 @@ def test_a_missing_service_fails_only_in_ci(bare: Path, ci: str, code: int) -> N
     assert "nodejs npm" in run.stderr
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+@pytest.mark.parametrize(("version", "missing"), [("", False), ("16.20.2", True), ("20.0.0", False)])
+def test_only_a_missing_or_old_node_is_asked_for(bare: Path, version: str, missing: bool) -> None:  # noqa: FBT001 - a row of the table
+    # The real one, which is made to believe that it is of another version.
+    posed = bare / "version.cjs"
+    versions = f"{{ value: {{ node: '{version}' }} }}"
+    posed.write_text(f"Object.defineProperty(process, 'versions', {versions})" if version else "")
+    node = bare / "bin" / "node"
+    node.write_text(f'#!/bin/sh\nexec {shutil.which("node")} --require {posed} "$@"\n')
+    node.chmod(0o755)
+    run = run_setup(bare, "services")
+    assert run.returncode == 0
+    assert ("nodejs" in run.stderr) == missing
+    assert "Error" not in run.stderr
+
+
 def test_an_unknown_word_is_a_usage_error(bare: Path) -> None:
     run = run_setup(bare, "everything")
     assert (run.returncode, run.stderr) == (64, "usage: tools/setup venv | services | machine\n")

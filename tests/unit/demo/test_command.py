@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from qobserve.cli.demo_settings import DemoSettings, demo_settings
 from qobserve.cli.program import run
 
 
@@ -20,16 +21,37 @@ def test_a_missing_extra_names_the_install_line(
     )
 
 
-@pytest.mark.parametrize(
-    ("flag", "value", "reason"),
-    [
-        ("--duration", "soon", '"soon" is not a duration'),
-        ("--duration", "0", "it must be more than zero"),
-        ("--web.listen-address", "8080", '"8080" is not an address'),
-    ],
-)
-def test_a_wrong_value_names_its_flag(flag: str, value: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo", flag, value]) == 64
-    message = capsys.readouterr().err
-    assert flag in message
-    assert reason in message
+def test_every_mistake_is_told_by_its_own_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QOBSERVE_DEMO_DURATION", "soon")
+    monkeypatch.setenv("QOBSERVE_DEMO_DURATIN", "1s")
+    monkeypatch.setenv("QOBSERVE_DURATION", "not the demo's")
+    monkeypatch.setenv("QOBSERVE_WEB_LISTEN_ADDRESS", "the exporter's")
+    words = ["--web.listen-address", "8080", "--nonsense", "x", "stray", "--redis.server-binary", "/gone", "--duration"]
+    assert run(["demo", *words]) == 64
+    assert capsys.readouterr().err.splitlines() == [
+        "qobserve: 7 settings are wrong",
+        "  --nonsense: there is no such flag",
+        '  "stray": arguments are not expected, only flags that begin with --',
+        "  --duration: a value is missing, write --duration DURATION",
+        "  QOBSERVE_DEMO_DURATIN: there is no such setting, did you mean QOBSERVE_DEMO_DURATION?",
+        '  QOBSERVE_DEMO_DURATION: "soon" is not a duration: write 10s, 500ms, 2m, 1h or a number of seconds',
+        (
+            '  --web.listen-address: "8080" is not an address: '
+            "write :PORT, HOST:PORT or [IPv6]:PORT, with a port up to 65535"
+        ),
+        '  --redis.server-binary: "/gone" is not a program that can be run',
+    ]
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1"])
+def test_a_time_that_is_over_at_once_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--duration", seconds]) == 64
+    assert capsys.readouterr().err == f'qobserve: --duration: "{seconds}" is too short: it must be more than zero\n'
+
+
+def test_a_flag_wins_over_its_variable() -> None:
+    environ = {"QOBSERVE_DEMO_DURATION": "5m", "QOBSERVE_DEMO_WEB_LISTEN_ADDRESS": ":1"}
+    assert demo_settings(["--duration", "2"], environ) == DemoSettings(duration=2.0, listen_address=":1")
+    assert demo_settings([], {}) == DemoSettings()
