@@ -89,7 +89,7 @@ def _tls(resolved: Resolved) -> Iterator[str]:
         for value in resolved.given(*_TLS):
             if value.value is not False:
                 yield f"{value.source}: it is of use with TLS only, and the URL does not begin with rediss://"
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if ca in values:
         try:
             context.load_verify_locations(cafile=str(values[ca].value))

@@ -102,8 +102,9 @@ def is_bullmq(events_limit: Reply, version: Reply, events_type: Reply) -> bool:
         version: The field `version` of `meta`.
         events_type: The type of `events`.
     """
-    if any(isinstance(reply, Fault) and reply.code == "NOPERM" for reply in (events_limit, events_type)):
-        return True  # it cannot be told; the scrape then says which command is refused
+    refusals = [reply for reply in (events_limit, events_type) if isinstance(reply, Fault) and reply.code == "NOPERM"]
+    if refusals:  # of a key that is not ours to read it is none; of a command, the scrape will say which
+        return not any("access" in refusal.message for refusal in refusals)
     written = isinstance(version, bytes) and version.startswith(b"bullmq")
     return written or isinstance(events_limit, bytes) or events_type == b"stream"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from qobserve.model.events import NO_STREAM
 from qobserve.model.keys import text
 from qobserve.model.limits import concurrency_limit, rate_limited_ms
 from qobserve.model.reply import natural, strings, whole
@@ -101,20 +100,16 @@ def meta_of(answers: Answers) -> Meta:
     return Meta(*answers.meta) if isinstance(answers.meta, list) and len(answers.meta) == len(Meta._fields) else Meta()
 
 
-def queue_snapshot(
-    queue: QueueId, answers: Answers, stream: StreamFacts | None, details: Details, now_ms: int
-) -> QueueSnapshot:
-    """Put together what both round trips told."""
+def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts, details: Details, now: int) -> QueueSnapshot:
+    """Put together what both round trips told; `now` is the server's clock in ms."""
     meta = meta_of(answers)
-    stream = stream or NO_STREAM
-    rest = details.rest
-    jobs = _jobs(answers, rest)
-    schedulers = _count(answers.schedulers_first, rest.schedulers_length, per=2)
-    library, _, version = text(meta.version).partition(":") if isinstance(meta.version, bytes) else ("bullmq", "", "")
+    jobs = _jobs(answers, details.rest)
+    schedulers = _count(answers.schedulers_first, details.rest.schedulers_length, per=2)
+    library, version = _library(meta.version)
     return QueueSnapshot(
         queue=queue,
         jobs=jobs,
-        paused=None if not isinstance(answers.meta, list) else meta.paused is not None,
+        paused=meta.paused is not None if isinstance(answers.meta, list) else None,
         waiting_since=details.waiting_since,
         prioritized_since=details.prioritized_since,
         active_since_ms=details.active_since_ms,
@@ -126,12 +121,10 @@ def queue_snapshot(
         workers=details.workers,
         unlocked=details.unlocked,
         concurrency_limit=concurrency_limit(meta.concurrency),
-        rate_limited_ms=rate_limited_ms(
-            rest.limiter, answers.limiter_ttl, meta.limit_max, held_back=_held_back(meta, jobs, details, now_ms)
-        ),
+        rate_limited_ms=_limited(answers, meta, jobs, details, now),
         scheduler_count=schedulers,
-        schedulers_hidden=max((schedulers or 0) - len(strings(answers.schedulers_first)) // 2, 0),
         schedulers=details.schedulers,
+        schedulers_hidden=max((schedulers or 0) - len(strings(answers.schedulers_first)) // 2, 0),
         add_attempts=0 if answers.id is None else natural(answers.id),
         events_added=stream.added,
         events_retained=stream.retained,
@@ -148,16 +141,23 @@ def queue_snapshot(
     )
 
 
-def _held_back(meta: Meta, jobs: Mapping[State, int], details: Details, now_ms: int) -> bool:
-    """Whether jobs have been ready for a while, and workers that could take one take none."""
+def _library(version: Reply) -> tuple[str, str]:
+    """Library and version, of what a `Queue` object wrote into `meta`, such as `bullmq:6.7.0`."""
+    library, _, number = text(version).partition(":") if isinstance(version, bytes) else ("bullmq", "", "")
+    return library, number
+
+
+def _limited(answers: Answers, meta: Meta, jobs: Mapping[State, int], details: Details, now_ms: int) -> int | None:
+    """The rate limit; jobs are held back if they have been ready for a while, and workers could take one but do not."""
     ready = [since.ms for since in (details.waiting_since, details.prioritized_since) if since is not None]
-    return (
+    held_back = (
         meta.paused is None
         and details.workers is not None
         and details.workers.count > 0
         and jobs.get(State.ACTIVE) == 0
         and any(now_ms - ms > _AT_ONCE_MS for ms in ready)
     )
+    return rate_limited_ms(details.rest.limiter, answers.limiter_ttl, meta.limit_max, held_back=held_back)
 
 
 def _jobs(answers: Answers, rest: Rest) -> dict[State, int]:

@@ -77,6 +77,9 @@ class Discovery:
             except RedisError as exc:
                 self._complain(exc)
                 await self._servers.moved()
+            except Exception as exc:  # noqa: BLE001 - a defect must not end the search for good
+                self._complain(RedisError(f"{exc!r}; this is a defect of qobserve, please report it"))
+                await self._servers.moved()
             took = time.monotonic() - began
             # A queue added just after the cursor has gone by is seen by the end of the next pass: still one interval.
             await asyncio.sleep(max(interval - 2 * took, interval / 10))

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from qobserve.model.clients import WorkerNames
-from qobserve.model.events import stream_facts
+from qobserve.model.events import NO_STREAM, stream_facts
 from qobserve.model.info import parse_info, redis_facts
 from qobserve.model.reading import queue_snapshot
 from qobserve.model.reply import Fault
@@ -183,7 +183,7 @@ def _snapshot(look: FirstLook, details: Details, now_ms: int) -> QueueSnapshot:
     answers = look.answers
     problems = without_repetition((*queue_problems(look.queue, answers, look.refused), *details.problems))
     told = replace(details, problems=problems)
-    return queue_snapshot(look.queue, answers, stream_facts(answers.events), told, now_ms)
+    return queue_snapshot(look.queue, answers, stream_facts(answers.events) or NO_STREAM, told, now_ms)
 
 
 def _groups(memories: Mapping[QueueId, QueueMemory]) -> Iterator[dict[QueueId, QueueMemory]]:

@@ -20,7 +20,8 @@ from rig.programs import missing
 from rig.servers import free_port
 from rig.specimen import plant
 
-from qobserve import cli, errors
+from qobserve import errors
+from qobserve.cli import program
 from qobserve.config import Settings
 from qobserve.config.table import SETTINGS
 from qobserve.metrics import COLLECTORS
@@ -117,7 +118,7 @@ def test_the_numbers_about_age_are_those_of_the_budget() -> None:
 
 def test_exit_codes_are_those_of_the_program() -> None:
     table = re.findall(r"^\| (\d+) \|", TEXTS["docs/cli.md"], re.MULTILINE)
-    codes = {value for name, value in vars(cli).items() if name.startswith("EXIT_") or name == "_INTERRUPTED"}
+    codes = {value for name, value in vars(program).items() if name.startswith("EXIT_") or name == "_INTERRUPTED"}
     assert set(map(int, table)) == codes
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from qobserve.model.blocked import Reason, reasons
+from qobserve.model.blocked import Reason, lateness, reasons
 from qobserve.model.keys import QueueId
 from qobserve.model.snapshot import QueueSnapshot, Scheduler, Workers
 from qobserve.model.states import State
@@ -116,3 +116,33 @@ def test_where_ready_work_may_be_hidden_only_what_is_certain_is_told(unread: Sta
 
 def test_without_a_limit_concurrency_is_never_reached() -> None:
     assert reasons(replace(RUNNING, concurrency_limit=None), NOW)[Reason.CONCURRENCY_REACHED] is False
+
+
+EARLY, CERTAIN = Scheduler(id="early", next_ms=NOW - 5000, certain=False), Scheduler(id="nightly", next_ms=NOW - 5001)
+MAYBE = replace(CERTAIN, id="maybe", certain=False)
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "due_ms", "overdue"),
+    [
+        pytest.param((MAYBE,), None, None, id="it may have come to its end"),
+        pytest.param((MAYBE,), NOW - 5000, None, id="its job may be a moment late"),
+        pytest.param((MAYBE,), NOW - 5001, True, id="its job may be the one that is late"),
+        pytest.param((MAYBE, CERTAIN), None, True, id="another is certain"),
+        pytest.param((CERTAIN, MAYBE), None, True, id="another is certain, in any order"),
+        pytest.param((EARLY,), NOW - 5001, False, id="it is not late at all"),
+        pytest.param((), NOW - 5001, False, id="none"),
+    ],
+)
+def test_of_a_scheduler_that_may_have_ended_only_a_late_job_tells(
+    schedulers: tuple[Scheduler, ...], due_ms: int | None, *, overdue: bool | None
+) -> None:
+    jobs = {**RUNNING.jobs, State.DELAYED: 0 if due_ms is None else 1}
+    queue = replace(RUNNING, schedulers=schedulers, jobs=jobs, due_ms=due_ms)
+
+    assert reasons(queue, NOW).get(Reason.SCHEDULER_OVERDUE) is overdue
+    assert lateness(queue, NOW) == (due_ms is not None, overdue)
+
+
+def test_lateness_is_not_known_where_nothing_is() -> None:
+    assert lateness(QueueSnapshot(queue=RUNNING.queue, jobs={}), NOW) == (False, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from qobserve.model.keys import (
     ANCHOR_PATTERN,
     ANCHORS,
     QueueId,
+    is_bullmq,
     node_client_name,
     parse_queue,
     python_client_name,
@@ -19,8 +21,14 @@ from qobserve.model.keys import (
     queue_of_anchor,
     text,
 )
+from qobserve.model.reply import Fault
+
+if TYPE_CHECKING:
+    from qobserve.model.reply import Reply
 
 ORDERS = QueueId(b"bull", b"orders")
+WRONGTYPE = Fault("WRONGTYPE Operation against a key holding the wrong kind of value")
+NOPERM = Fault("NOPERM this user has no permissions to run the 'hmget' command")
 
 
 @pytest.mark.parametrize(
@@ -145,3 +153,46 @@ def test_text_never_fails_and_can_be_printed(raw: bytes) -> None:
 )
 def test_what_workers_call_their_connections(queue: QueueId, node: bytes, python: bytes) -> None:
     assert (node_client_name(queue), python_client_name(queue)) == (node, python)
+
+
+@pytest.mark.parametrize(
+    ("queue", "readings"),
+    [
+        (ORDERS, []),
+        (QueueId(b"a:b", b"c"), [QueueId(b"a", b"b:c")]),
+        (QueueId(b"a", b"b:c"), [QueueId(b"a", b"b:c")]),
+        (
+            QueueId(b"a:b:c", b"d"),
+            [QueueId(b"a:b", b"c:d"), QueueId(b"a", b"b:c:d")],
+        ),
+    ],
+)
+def test_the_same_keys_read_with_colons_in_the_name(queue: QueueId, readings: list[QueueId]) -> None:
+    assert list(queue.readings()) == readings
+    assert {reading.base for reading in readings} <= {queue.base}
+
+
+@pytest.mark.parametrize(
+    ("events_limit", "version", "events_type", "bullmq"),
+    [
+        pytest.param(b"10000", b"bullmq:5.81.5", b"stream", True, id="all"),
+        pytest.param(None, None, b"none", False, id="nothing"),
+        pytest.param(WRONGTYPE, WRONGTYPE, b"none", False, id="a key of the application's own that ends in meta"),
+        pytest.param(WRONGTYPE, WRONGTYPE, b"stream", True, id="meta is none, but there is a stream"),
+        pytest.param(b"10000", None, b"none", True, id="trim length"),
+        pytest.param(None, b"bullmq:6.7.0", b"none", True, id="version"),
+        pytest.param(None, b"bullmq-pro:7.48.0", b"none", True, id="version of Pro"),
+        pytest.param(None, b"7", b"none", False, id="version of something else"),
+        pytest.param(None, None, b"stream", True, id="stream"),
+        pytest.param(None, None, b"list", False, id="events that are no stream"),
+        pytest.param(NOPERM, NOPERM, b"none", True, id="meta may not be read"),
+        pytest.param(None, None, NOPERM, True, id="the type may not be asked"),
+    ],
+)
+def test_only_what_bullmq_wrote_is_a_queue(
+    events_limit: Reply,
+    version: Reply,
+    events_type: Reply,
+    bullmq: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    assert is_bullmq(events_limit, version, events_type) is bullmq

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from qobserve.model.events import StreamFacts
 from qobserve.model.job import ReadyAt
 from qobserve.model.keys import QueueId
-from qobserve.model.reading import Answers, Details, Meta, Rest, is_bullmq, meta_of, queue_snapshot
+from qobserve.model.reading import Answers, Details, Meta, Rest, meta_of, queue_snapshot
 from qobserve.model.reply import Fault
 from qobserve.model.snapshot import Groups, Problem, QueueSnapshot, Scheduler, Workers
 from qobserve.model.states import State
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from qobserve.model.reply import Reply
 
 QUEUE = QueueId(b"bull", b"orders")
+NOW = 1796035293012
 WRONGTYPE = Fault("WRONGTYPE Operation against a key holding the wrong kind of value")
 NOTHING = Answers(*[None] * len(Answers._fields))
 REFUSED = Answers(*[WRONGTYPE] * len(Answers._fields))
@@ -56,6 +58,10 @@ DETAILS = Details(
     data_bytes=512,
     workers=Workers(count=2, evidence="connections"),
     groups=Groups(free=1, limited=2, maxed=3, paused=4),
+    schedulers=(
+        Scheduler(id="nightly", next_ms=1796035300000),
+        Scheduler(id="\\xff", next_ms=1796035400000, certain=False),
+    ),
     layout="5",
     problems=(Problem(part="age", queue=QUEUE, what="..."),),
 )
@@ -85,7 +91,7 @@ SNAPSHOT = QueueSnapshot(
     concurrency_limit=4,
     rate_limited_ms=750,
     scheduler_count=3,
-    schedulers=(Scheduler(id="nightly", next_ms=1796035300000), Scheduler(id="\\xff", next_ms=1796035400000)),
+    schedulers=DETAILS.schedulers,
     add_attempts=13,
     events_added=32001,
     events_retained=10019,
@@ -103,11 +109,11 @@ SNAPSHOT = QueueSnapshot(
 
 
 def snapshot(answers: Answers) -> QueueSnapshot:
-    return queue_snapshot(QUEUE, answers, None, Details())
+    return queue_snapshot(QUEUE, answers, None, Details(), NOW)
 
 
 def test_all_answers() -> None:
-    assert queue_snapshot(QUEUE, FULL, STREAM, DETAILS) == SNAPSHOT
+    assert queue_snapshot(QUEUE, FULL, STREAM, DETAILS, NOW) == SNAPSHOT
 
 
 def test_a_queue_of_which_every_question_was_refused_tells_nothing() -> None:
@@ -166,15 +172,71 @@ def test_fake_ids_of_3_x_and_4_x_are_no_jobs(length: int, tail: list[Reply], hea
 def test_lists_that_are_short_are_counted_by_their_window(tail: Reply, length: Reply, paused: int | None) -> None:
     shown = FULL._replace(paused_tail=tail, active_tail=tail)
     rest = Details(rest=Rest(paused_length=length, active_length=length))
-    jobs = queue_snapshot(QUEUE, shown, None, rest).jobs
+    jobs = queue_snapshot(QUEUE, shown, None, rest, NOW).jobs
 
     assert (jobs.get(State.PAUSED), jobs.get(State.ACTIVE)) == (paused, paused)
 
 
 def test_schedulers_beyond_the_window_are_counted() -> None:
-    seen = queue_snapshot(QUEUE, FULL, None, Details(rest=Rest(schedulers_length=30)))
+    seen = queue_snapshot(QUEUE, FULL, None, Details(rest=Rest(schedulers_length=30)), NOW)
+    unread = queue_snapshot(QUEUE, FULL, None, Details(rest=Rest(schedulers_length=WRONGTYPE)), NOW)
+    gone = queue_snapshot(QUEUE, FULL, None, Details(rest=Rest(schedulers_length=1)), NOW)
 
-    assert (snapshot(FULL).scheduler_count, seen.scheduler_count) == (3, 30)
+    assert [(found.scheduler_count, found.schedulers_hidden) for found in (snapshot(FULL), seen, unread, gone)] == [
+        (3, 0),
+        (30, 27),
+        (None, 0),
+        (1, 0),  # others went between two commands
+    ]
+
+
+FREE = NOTHING._replace(
+    active_tail=[], meta=[b"10000", b"bullmq:5.81.5", None, None, None, None], limiter_ttl=750
+)
+"""No job runs, the queue is not paused, and a window of a worker's own limit is open."""
+HELD = Details(
+    rest=Rest(limiter=b"1"),
+    waiting_since=ReadyAt(ms=NOW - 1001, source="hash", exact=True),
+    workers=Workers(count=1, evidence="connections"),
+)
+"""A job has waited for longer than an idle worker takes to fetch it."""
+
+
+@pytest.mark.parametrize(
+    ("answers", "details", "limited_ms"),
+    [
+        pytest.param(FREE, HELD, 750, id="held back"),
+        pytest.param(
+            FREE, replace(HELD, waiting_since=None, prioritized_since=HELD.waiting_since), 750, id="prioritized work"
+        ),
+        pytest.param(
+            FREE,
+            replace(HELD, waiting_since=ReadyAt(ms=NOW, source="event", exact=True), prioritized_since=HELD.waiting_since),
+            750,
+            id="the older of both counts",
+        ),
+        pytest.param(
+            FREE,
+            replace(HELD, waiting_since=ReadyAt(ms=NOW - 1000, source="event", exact=True)),
+            None,
+            id="work that has just come",
+        ),
+        pytest.param(FREE, replace(HELD, waiting_since=None), None, id="no work"),
+        pytest.param(
+            FREE, replace(HELD, workers=Workers(count=0, evidence="connections")), None, id="nobody who could take it"
+        ),
+        pytest.param(FREE, replace(HELD, workers=None), None, id="who knows whether anybody could take it"),
+        pytest.param(FREE._replace(active_tail=[b"5"]), HELD, None, id="jobs run"),
+        pytest.param(FREE._replace(active_tail=WRONGTYPE), HELD, None, id="jobs may run"),
+        pytest.param(
+            FREE._replace(meta=[b"10000", b"bullmq:5.81.5", b"1", None, None, None]), HELD, None, id="paused explains it"
+        ),
+    ],
+)
+def test_a_workers_own_limit_shows_where_nothing_else_holds_ready_jobs_back(
+    answers: Answers, details: Details, limited_ms: int | None
+) -> None:
+    assert queue_snapshot(QUEUE, answers, None, details, NOW).rate_limited_ms == limited_ms
 
 
 def test_a_fake_id_may_be_active_for_a_moment() -> None:
@@ -209,12 +271,6 @@ def test_library_and_version(version: Reply, library: str, number: str) -> None:
     assert (seen.library, seen.version) == (library, number)
 
 
-def test_two_schedulers_that_read_the_same_are_one() -> None:
-    both = FULL._replace(schedulers_first=[b"\xff", b"1796035300000", b"\\xff", b"1796035400000"])
-
-    assert snapshot(both).schedulers == (Scheduler(id="\\xff", next_ms=1796035300000),)
-
-
 def test_counters_that_are_no_counts_are_absent() -> None:
     junk = FULL._replace(id=b"many", completed_count=b"-1", failed_count=b"1.5")
     seen = snapshot(junk)
@@ -229,25 +285,6 @@ def test_a_score_that_is_none_says_nothing(score: Reply) -> None:
     seen = snapshot(FULL._replace(delayed_first=[b"8", score], failed_first=[b"8", score], children_first=score))
 
     assert (seen.due_ms, seen.failed_since_ms, seen.waiting_children_since_ms) == (None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("answers", "bullmq"),
-    [
-        pytest.param(FULL, True, id="all"),
-        pytest.param(NOTHING, False, id="nothing"),
-        pytest.param(REFUSED, False, id="refused"),
-        pytest.param(NOTHING._replace(meta=[b"10000", *[None] * 5]), True, id="trim length"),
-        pytest.param(NOTHING._replace(meta=[None, b"bullmq:6.7.0", *[None] * 4]), True, id="version"),
-        pytest.param(NOTHING._replace(events=[b"length", 0]), True, id="stream"),
-        pytest.param(
-            NOTHING._replace(id=b"7", wait_length=3, meta=[None, None, b"1", None, None, None]), False, id="bull"
-        ),
-        pytest.param(NOTHING._replace(id=b"7", events=Fault("ERR no such key")), False, id="no stream"),
-    ],
-)
-def test_queues_of_the_old_bull_are_told_apart(answers: Answers, bullmq: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    assert is_bullmq(answers) is bullmq
 
 
 def test_meta_by_name() -> None:

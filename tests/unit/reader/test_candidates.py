@@ -21,7 +21,7 @@ LEVEL = 2**32
 
 
 def budget(hashes: int, active: int = 16) -> Budget:
-    return Budget(windows=Windows(jobs=100, schedulers=20), hashes=hashes, payloads=1, active=active)
+    return Budget(windows=Windows(jobs=100, schedulers=20), hashes=hashes, payloads=1, active=active, events_kept=20)
 
 
 def waiting(length: Reply, tail: Reply, head: Reply, hashes: int = 100) -> list[bytes]:
