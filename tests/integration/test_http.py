@@ -388,6 +388,25 @@ async def test_an_idle_connection_holds_up_no_end(
     assert caplog.records == []
 
 
+async def test_a_slow_client_gets_its_whole_answer_before_the_end(tmp_path: Path, certificates: Certificates) -> None:
+    install(certificates, tmp_path)
+    web = written(tmp_path / "web.yml", "tls_server_config: {cert_file: server.pem, key_file: server.key}")
+    trust = trusting(certificates.ca_certificate)
+    async with serving(web) as running, idle_client(running, trust) as (reader, writer):
+        running.scraper.body = b"x" * 20_000_000
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: h\r\nAccept-Encoding: identity\r\n\r\n")
+        await running.scraper.begun.wait()
+        running.server.stop()
+        # Longer than it takes to give up a client that has been sent everything.
+        done, _ = await asyncio.wait({running.serving}, timeout=1)
+        assert not done
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b"content-length: 20000000" in head
+        assert len(await reader.readexactly(20_000_000)) == 20_000_000
+        await asyncio.wait_for(running.serving, 3)
+
+
 async def test_an_answer_that_is_not_taken_is_cut_off_after_the_grace(caplog: pytest.LogCaptureFixture) -> None:
     async with serving() as running, idle_client(running, None) as (_, writer):
         running.scraper.body = b"x" * 50_000_000

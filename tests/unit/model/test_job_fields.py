@@ -15,10 +15,10 @@ NEVER_RAN = [None, None, None, None, None, None]
 def test_all_fields_are_read() -> None:
     opts = b'{"delay":250,"backoff":{"type":"fixed","delay":9,"jitter":0.5}}'
 
-    assert TIME_FIELDS == (
+    assert (
         *(b"timestamp", b"processedOn", b"opts", b"atm", b"attemptsMade", b"stc", b"stalledCounter"),
         *(b"ats", b"priority"),
-    )
+    ) == TIME_FIELDS
     assert job_times([b"1796035293012", b"1796035293500", opts, b"2", b"7", b"1", None, b"4", b"5"]) == JobTimes(
         timestamp=1796035293012,
         processed_on=1796035293500,

@@ -190,9 +190,7 @@ def test_schedulers_beyond_the_window_are_counted() -> None:
     ]
 
 
-FREE = NOTHING._replace(
-    active_tail=[], meta=[b"10000", b"bullmq:5.81.5", None, None, None, None], limiter_ttl=750
-)
+FREE = NOTHING._replace(active_tail=[], meta=[b"10000", b"bullmq:5.81.5", None, None, None, None], limiter_ttl=750)
 """No job runs, the queue is not paused, and a window of a worker's own limit is open."""
 HELD = Details(
     rest=Rest(limiter=b"1"),
@@ -211,7 +209,9 @@ HELD = Details(
         ),
         pytest.param(
             FREE,
-            replace(HELD, waiting_since=ReadyAt(ms=NOW, source="event", exact=True), prioritized_since=HELD.waiting_since),
+            replace(
+                HELD, waiting_since=ReadyAt(ms=NOW, source="event", exact=True), prioritized_since=HELD.waiting_since
+            ),
             750,
             id="the older of both counts",
         ),
@@ -229,7 +229,10 @@ HELD = Details(
         pytest.param(FREE._replace(active_tail=[b"5"]), HELD, None, id="jobs run"),
         pytest.param(FREE._replace(active_tail=WRONGTYPE), HELD, None, id="jobs may run"),
         pytest.param(
-            FREE._replace(meta=[b"10000", b"bullmq:5.81.5", b"1", None, None, None]), HELD, None, id="paused explains it"
+            FREE._replace(meta=[b"10000", b"bullmq:5.81.5", b"1", None, None, None]),
+            HELD,
+            None,
+            id="paused explains it",
         ),
     ],
 )
