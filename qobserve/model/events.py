@@ -77,8 +77,9 @@ def ready_events(pieces: Iterable[Reply]) -> dict[bytes, int]:
     for piece in pieces:
         for identity, fields in _entries(piece):
             job = fields.get(b"jobId")
-            if job is not None and fields.get(b"event") == b"waiting":
-                found[job] = max(entry_id(identity)[0], found.get(job, 0))
+            ms, _ = entry_id(identity)
+            if job is not None and fields.get(b"event") == b"waiting" and ms:
+                found[job] = max(ms, found.get(job, 0))
     return found
 
 

@@ -37,21 +37,31 @@ def parse_schedulers(reply: Reply) -> dict[bytes, int]:
     return found
 
 
-def going_on(schedulers: Mapping[bytes, int], ends: Mapping[bytes, Reply]) -> tuple[Scheduler, ...]:
+def going_on(schedulers: Mapping[bytes, int], ends: Mapping[bytes, Reply], now_ms: int) -> tuple[Scheduler, ...]:
     """The schedulers without those that have come to their end; `ends` holds END_FIELDS of those that are late."""
     return tuple(
         Scheduler(id=text(name), next_ms=next_ms, certain=_is_certain(ends.get(name, [])))
         for name, next_ms in schedulers.items()
-        if not _has_ended(name, next_ms, ends.get(name, []))
+        if not _has_ended(name, next_ms, ends.get(name, []), now_ms)
     )
 
 
-def _has_ended(name: bytes, next_ms: int, end: Reply) -> bool:
-    limit, made, last_ms = _end(end)
+def _has_ended(name: bytes, next_ms: int, end: Reply, now_ms: int) -> bool:
+    """Whether no run comes any more: the score may be one past the end, or stay at the last run before it."""
+    limit, made, _ = _end(end)
+    last_ms = end_ms(name, end)
+    return (limit is not None and made is not None and made >= limit) or (
+        last_ms is not None and max(next_ms, now_ms) > last_ms
+    )
+
+
+def end_ms(name: bytes, end: Reply) -> int | None:
+    """The moment after which a scheduler runs no more; None where there is none, or it is not known."""
+    last_ms = _end(end)[2]
     if last_ms is None and not _is_certain(end):
         parts = name.split(b":")
         last_ms = whole(parts[_LEGACY_END]) if len(parts) > _LEGACY_END else None
-    return (limit is not None and made is not None and made >= limit) or (last_ms is not None and next_ms > last_ms)
+    return last_ms
 
 
 def _is_certain(end: Reply) -> bool:

@@ -65,6 +65,7 @@ class EventBudget:
         self._served = _EVENT_TOTAL // self._each
         self._queues = max(asking, self._served)
         self._first = turn * self._served % self._queues
+        self._left = _EVENT_TOTAL
         self.asked = 0
 
     def take(self, entry_bytes: int) -> int:
@@ -74,9 +75,11 @@ class EventBudget:
         """
         turn = (self.asked - self._first) % self._queues
         self.asked += 1
-        if turn >= self._served or self.asked > 2 * self._queues:
+        if turn >= self._served:
             return 0
-        return min(self._each, max(_EVENT_BYTES // max(entry_bytes, 1), 1))
+        count = min(self._each, self._left, max(_EVENT_BYTES // max(entry_bytes, 1), 1))
+        self._left -= count
+        return count
 
 
 def _clamp(value: int, low: int, high: int) -> int:

@@ -169,7 +169,7 @@ class DetailPlan:
         told: dict[str, str] = {}
         for reply in stream:
             if isinstance(reply, Fault):
-                told["age"] = f"XREVRANGE {self._queue}:events: {reply.message}"
+                told["age"] = f"XRANGE or XREVRANGE {self._queue}:events: {reply.message}"
         for part, commands, answers in zip(_PARTS, self._sections, replies, strict=True):
             if Fault in map(type, answers):
                 for command, reply in zip(commands, answers, strict=True):

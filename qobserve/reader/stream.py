@@ -45,7 +45,7 @@ def absorb(memory: QueueMemory, replies: Sequence[Reply], last: bytes, kept: int
     pieces = [reply for reply in replies if isinstance(reply, list)]
     if len(pieces) < len(replies):
         return False
-    for job, ms in ready_events(pieces).items():
+    for job, ms in sorted(ready_events(pieces).items(), key=lambda event: event[1]):
         known = memory.events.pop(job, None)
         memory.events[job] = known if known is not None and known.ms >= ms else ReadyEvent(ms, None)
     for job in list(memory.events)[: max(len(memory.events) - kept, 0)]:

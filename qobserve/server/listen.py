@@ -151,7 +151,10 @@ class _QuietServer(uvicorn.Server):
 
 def _has_sent_all(protocol: H11Protocol) -> bool:
     transport = protocol.transport
-    return transport.is_closing() and not transport.get_write_buffer_size() and not protocol.flow.write_paused
+    # A TLS transport does not count what the one below it has not sent, and has no public way to that one.
+    below = getattr(getattr(transport, "_ssl_protocol", None), "_transport", None)
+    unsent = below.get_write_buffer_size() if isinstance(below, asyncio.WriteTransport) else 0
+    return transport.is_closing() and not transport.get_write_buffer_size() and not unsent
 
 
 def _speaks_of_requests(record: logging.LogRecord) -> bool:

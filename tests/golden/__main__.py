@@ -1,4 +1,4 @@
-"""Write the golden files anew: `make golden`, or `cd tests && python -m golden`; then read the difference."""
+"""Write the golden files anew: `cd tests && python -m golden`; then read the difference."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ NODE_MAIL = "a:b:5pel5pys"
 PYTHON_ORDERS = "bull:orders"
 
 LINE = (
-    "id={number} addr=127.0.0.1:4242 laddr=127.0.0.1:6379 fd=9 name={name} age=3 idle=0 flags={flags} db={database} sub=0 "
-    "psub=0 multi=-1 qbuf=26 qbuf-free=20448 argv-mem=10 obl=0 oll=0 omem=0 tot-mem=22298 events=r cmd={command} "
-    "user=default redir=-1 resp=2 lib-name=redis-py lib-ver=8.1.0\n"
+    "id={number} addr=127.0.0.1:4242 laddr=127.0.0.1:6379 fd=9 name={name} age=3 idle=0 flags={flags} "
+    "db={database} sub=0 psub=0 multi=-1 qbuf=26 qbuf-free=20448 argv-mem=10 obl=0 oll=0 omem=0 tot-mem=22298 events=r "
+    "cmd={command} user=default redir=-1 resp=2 lib-name=redis-py lib-ver=8.1.0\n"
 )
 
 
@@ -135,7 +135,7 @@ def test_workers_of_another_database_serve_other_queues(database: int, workers: 
     everywhere = (
         listing((NODE_ORDERS, "bzpopmin"), (PYTHON_ORDERS, "evalsha"), database=1)
         + listing((NODE_ORDERS, "bzpopmin"), database=0)
-        + listing((PYTHON_ORDERS, "bzpopmin"), database=11)
+        + listing((NODE_ORDERS, "bzpopmin"), database=11)
     )
 
     assert WorkerNames([ORDERS]).count(everywhere, database) == workers

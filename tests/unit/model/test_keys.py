@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 ORDERS = QueueId(b"bull", b"orders")
 WRONGTYPE = Fault("WRONGTYPE Operation against a key holding the wrong kind of value")
+NO_KEY_ACCESS = Fault("NOPERM No permissions to access a key")
+NO_KEY_ACCESS_6 = Fault("NOPERM this user has no permissions to access one of the keys used as arguments")
 NOPERM = Fault("NOPERM this user has no permissions to run the 'hmget' command")
 
 
@@ -187,6 +189,9 @@ def test_the_same_keys_read_with_colons_in_the_name(queue: QueueId, readings: li
         pytest.param(None, None, b"list", False, id="events that are no stream"),
         pytest.param(NOPERM, NOPERM, b"none", True, id="meta may not be read"),
         pytest.param(None, None, NOPERM, True, id="the type may not be asked"),
+        pytest.param(NO_KEY_ACCESS, NO_KEY_ACCESS, NO_KEY_ACCESS, False, id="keys that are not ours to read"),
+        pytest.param(NO_KEY_ACCESS_6, NO_KEY_ACCESS_6, b"stream", False, id="the same, Redis 6.2"),
+        pytest.param(NOPERM, NOPERM, NO_KEY_ACCESS, False, id="neither the command nor the key"),
     ],
 )
 def test_only_what_bullmq_wrote_is_a_queue(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qobserve.model.events import StreamFacts
+from qobserve.model.events import NO_STREAM, StreamFacts
 from qobserve.model.job import ReadyAt
 from qobserve.model.keys import QueueId
 from qobserve.model.reading import Answers, Details, Meta, Rest, meta_of, queue_snapshot
@@ -109,7 +109,7 @@ SNAPSHOT = QueueSnapshot(
 
 
 def snapshot(answers: Answers) -> QueueSnapshot:
-    return queue_snapshot(QUEUE, answers, None, Details(), NOW)
+    return queue_snapshot(QUEUE, answers, NO_STREAM, Details(), NOW)
 
 
 def test_all_answers() -> None:
@@ -172,15 +172,15 @@ def test_fake_ids_of_3_x_and_4_x_are_no_jobs(length: int, tail: list[Reply], hea
 def test_lists_that_are_short_are_counted_by_their_window(tail: Reply, length: Reply, paused: int | None) -> None:
     shown = FULL._replace(paused_tail=tail, active_tail=tail)
     rest = Details(rest=Rest(paused_length=length, active_length=length))
-    jobs = queue_snapshot(QUEUE, shown, None, rest, NOW).jobs
+    jobs = queue_snapshot(QUEUE, shown, NO_STREAM, rest, NOW).jobs
 
     assert (jobs.get(State.PAUSED), jobs.get(State.ACTIVE)) == (paused, paused)
 
 
 def test_schedulers_beyond_the_window_are_counted() -> None:
-    seen = queue_snapshot(QUEUE, FULL, None, Details(rest=Rest(schedulers_length=30)), NOW)
-    unread = queue_snapshot(QUEUE, FULL, None, Details(rest=Rest(schedulers_length=WRONGTYPE)), NOW)
-    gone = queue_snapshot(QUEUE, FULL, None, Details(rest=Rest(schedulers_length=1)), NOW)
+    seen = queue_snapshot(QUEUE, FULL, NO_STREAM, Details(rest=Rest(schedulers_length=30)), NOW)
+    unread = queue_snapshot(QUEUE, FULL, NO_STREAM, Details(rest=Rest(schedulers_length=WRONGTYPE)), NOW)
+    gone = queue_snapshot(QUEUE, FULL, NO_STREAM, Details(rest=Rest(schedulers_length=1)), NOW)
 
     assert [(found.scheduler_count, found.schedulers_hidden) for found in (snapshot(FULL), seen, unread, gone)] == [
         (3, 0),
@@ -192,54 +192,37 @@ def test_schedulers_beyond_the_window_are_counted() -> None:
 
 FREE = NOTHING._replace(active_tail=[], meta=[b"10000", b"bullmq:5.81.5", None, None, None, None], limiter_ttl=750)
 """No job runs, the queue is not paused, and a window of a worker's own limit is open."""
+LATE = ReadyAt(ms=NOW - 1001, source="hash", exact=True)
 HELD = Details(
     rest=Rest(limiter=b"1"),
-    waiting_since=ReadyAt(ms=NOW - 1001, source="hash", exact=True),
+    waiting_since=LATE,
     workers=Workers(count=1, evidence="connections"),
 )
-"""A job has waited for longer than an idle worker takes to fetch it."""
+"""A job has waited for just longer than an idle worker takes to fetch it."""
+NOBODY = Workers(count=0, evidence="connections")
+JUST_NOW = ReadyAt(ms=NOW - 1000, source="event", exact=True)
+PAUSED = FREE._replace(meta=[b"10000", b"bullmq:5.81.5", b"1", None, None, None])
 
 
 @pytest.mark.parametrize(
     ("answers", "details", "limited_ms"),
     [
         pytest.param(FREE, HELD, 750, id="held back"),
-        pytest.param(
-            FREE, replace(HELD, waiting_since=None, prioritized_since=HELD.waiting_since), 750, id="prioritized work"
-        ),
-        pytest.param(
-            FREE,
-            replace(
-                HELD, waiting_since=ReadyAt(ms=NOW, source="event", exact=True), prioritized_since=HELD.waiting_since
-            ),
-            750,
-            id="the older of both counts",
-        ),
-        pytest.param(
-            FREE,
-            replace(HELD, waiting_since=ReadyAt(ms=NOW - 1000, source="event", exact=True)),
-            None,
-            id="work that has just come",
-        ),
+        pytest.param(FREE, replace(HELD, waiting_since=None, prioritized_since=LATE), 750, id="prioritized work"),
+        pytest.param(FREE, replace(HELD, waiting_since=JUST_NOW, prioritized_since=LATE), 750, id="the older counts"),
+        pytest.param(FREE, replace(HELD, waiting_since=JUST_NOW), None, id="work that has just come"),
         pytest.param(FREE, replace(HELD, waiting_since=None), None, id="no work"),
-        pytest.param(
-            FREE, replace(HELD, workers=Workers(count=0, evidence="connections")), None, id="nobody who could take it"
-        ),
+        pytest.param(FREE, replace(HELD, workers=NOBODY), None, id="nobody who could take it"),
         pytest.param(FREE, replace(HELD, workers=None), None, id="who knows whether anybody could take it"),
         pytest.param(FREE._replace(active_tail=[b"5"]), HELD, None, id="jobs run"),
         pytest.param(FREE._replace(active_tail=WRONGTYPE), HELD, None, id="jobs may run"),
-        pytest.param(
-            FREE._replace(meta=[b"10000", b"bullmq:5.81.5", b"1", None, None, None]),
-            HELD,
-            None,
-            id="paused explains it",
-        ),
+        pytest.param(PAUSED, HELD, None, id="paused explains it"),
     ],
 )
 def test_a_workers_own_limit_shows_where_nothing_else_holds_ready_jobs_back(
     answers: Answers, details: Details, limited_ms: int | None
 ) -> None:
-    assert queue_snapshot(QUEUE, answers, None, details, NOW).rate_limited_ms == limited_ms
+    assert queue_snapshot(QUEUE, answers, NO_STREAM, details, NOW).rate_limited_ms == limited_ms
 
 
 def test_a_fake_id_may_be_active_for_a_moment() -> None:

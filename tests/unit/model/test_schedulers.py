@@ -42,7 +42,7 @@ def test_members_and_their_next_runs(reply: Reply, schedulers: dict[bytes, int])
 
 def seen(name: bytes, *end: Reply) -> bool | None:
     """Whether the scheduler is certain to go on; None where it has come to its end."""
-    found = going_on({name: NEXT}, {name: list(end)})
+    found = going_on({name: NEXT}, {name: list(end)}, NEXT)
     assert [(scheduler.id, scheduler.next_ms) for scheduler in found] in ([], [(name.decode(), NEXT)])
     return found[0].certain if found else None
 
@@ -93,15 +93,23 @@ def test_the_name_of_a_scheduler_that_tells_its_end_is_only_a_name() -> None:
 
 @pytest.mark.parametrize("reply", [None, WRONGTYPE, [b"1", b"1"], b"text", 7])
 def test_an_end_that_was_not_told_leaves_it_open(reply: Reply) -> None:
-    assert going_on({b"nightly": NEXT}, {b"nightly": reply}) == (Scheduler(id="nightly", next_ms=NEXT, certain=False),)
+    assert going_on({b"nightly": NEXT}, {b"nightly": reply}, NEXT) == (Scheduler(id="nightly", next_ms=NEXT, certain=False),)
 
 
 def test_schedulers_that_are_not_late_are_not_asked_and_keep_their_order() -> None:
     schedulers = {b"late": 1, b"ended": 2, LEGACY: NEXT, b"\xff": 4}
     ends: dict[bytes, Reply] = {b"late": [None, b"1", None], b"ended": [b"1", b"1", None]}
 
-    assert going_on(schedulers, ends) == (
+    assert going_on(schedulers, ends, NEXT) == (
         Scheduler(id="late", next_ms=1),
         Scheduler(id=LEGACY.decode(), next_ms=NEXT),
         Scheduler(id="\\xff", next_ms=4),
     )
+
+
+def test_a_run_before_the_end_date_that_is_past_is_the_last_one() -> None:
+    """With a cron pattern BullMQ plans nothing beyond the end date: the score stays at the last run before it."""
+    end = [None, b"5", b"%d" % (NEXT + 30_000)]
+
+    assert going_on({b"cron": NEXT}, {b"cron": end}, NEXT + 30_000) == (Scheduler(id="cron", next_ms=NEXT),)
+    assert going_on({b"cron": NEXT}, {b"cron": end}, NEXT + 30_001) == ()

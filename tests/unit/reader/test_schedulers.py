@@ -70,3 +70,11 @@ def test_a_plan_holds_until_another_is_late(now_ms: int, current: bool) -> None:
 
 def test_a_plan_that_asks_about_all_holds_as_long_as_the_answers_do() -> None:
     assert plan(late=NOW - 9000).is_current(NOW + 10**9)
+
+
+def test_a_plan_holds_until_an_end_date_has_passed() -> None:
+    asked = plan(late=NOW - 9000)
+    asked.read([[None, b"5", b"%d" % (NOW + 30_000)]])
+
+    assert asked.is_current(NOW + 30_000)
+    assert not asked.is_current(NOW + 30_001)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from qobserve.model.job import JobTimes
 from qobserve.model.keys import QueueId
-from qobserve.model.reply import Fault, Reply
+from qobserve.model.reply import Fault
 from qobserve.reader.memory import QueueMemory, ReadyEvent
 from qobserve.reader.stream import absorb, event_of, forget_the_past, stream_commands
+
+if TYPE_CHECKING:
+    from qobserve.model.reply import Reply
 
 QUEUE = QueueId(b"bull", b"q")
 NOPERM = Fault("NOPERM this user has no permissions to run the 'xrange' command")
