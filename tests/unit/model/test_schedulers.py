@@ -93,7 +93,9 @@ def test_the_name_of_a_scheduler_that_tells_its_end_is_only_a_name() -> None:
 
 @pytest.mark.parametrize("reply", [None, WRONGTYPE, [b"1", b"1"], b"text", 7])
 def test_an_end_that_was_not_told_leaves_it_open(reply: Reply) -> None:
-    assert going_on({b"nightly": NEXT}, {b"nightly": reply}, NEXT) == (Scheduler(id="nightly", next_ms=NEXT, certain=False),)
+    assert going_on({b"nightly": NEXT}, {b"nightly": reply}, NEXT) == (
+        Scheduler(id="nightly", next_ms=NEXT, certain=False),
+    )
 
 
 def test_schedulers_that_are_not_late_are_not_asked_and_keep_their_order() -> None:
