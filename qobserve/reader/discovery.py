@@ -145,7 +145,7 @@ class Discovery:
         count = b"%d" % self._settings.discovery.scan_count
         while True:
             began = time.monotonic()
-            (reply,) = await _ask(link, [pack(b"SCAN", cursor, b"MATCH", ANCHOR_PATTERN, b"COUNT", count)])
+            (reply,) = await _ask(link, "SCAN", pack(b"SCAN", cursor, b"MATCH", ANCHOR_PATTERN, b"COUNT", count))
             cursor, keys = _page(reply, link.where)
             yield keys
             if cursor == b"0":
@@ -164,7 +164,7 @@ async def _confirmed(link: Link, queues: Sequence[QueueId]) -> list[QueueId]:
             pack(b"TYPE", queue.key(b"events")),
         )
     ]
-    replies = await _ask(link, commands) if commands else []
+    replies = await _ask(link, "HMGET and TYPE", *commands) if commands else []
     found: list[QueueId] = []
     for queue, meta, events in zip(queues, replies[::2], replies[1::2], strict=True):
         limit, version = meta if isinstance(meta, list) else (meta, None)
@@ -173,12 +173,12 @@ async def _confirmed(link: Link, queues: Sequence[QueueId]) -> list[QueueId]:
     return found
 
 
-async def _ask(link: Link, commands: Sequence[bytes]) -> list[Reply]:
+async def _ask(link: Link, what: str, *commands: bytes) -> list[Reply]:
     try:
         async with asyncio.timeout(_CALL_TIMEOUT):
             return await link.exchange(b"".join(commands), len(commands))
     except TimeoutError as exc:
-        raise RedisTimeout(f"{link.where} did not answer the search for queues within {_CALL_TIMEOUT:g}s") from exc
+        raise RedisTimeout(f"{link.where} did not answer {what} within {_CALL_TIMEOUT:g}s") from exc
 
 
 def _page(reply: Reply, where: str) -> tuple[bytes, list[bytes]]:
