@@ -16,6 +16,8 @@ from rounds import Contender, rounds
 from sizes import fillings, opened, say
 from targets import targets
 
+from qobserve.reader.quiet import QUIET_LOOKS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -70,7 +72,7 @@ async def measure(options: Options) -> Report:
 
 async def _rows(contenders: Sequence[Contender], repeats: int) -> list[Row]:
     say(f"measuring {len(contenders)} ways in turns")
-    figures = await rounds(contenders, repeats=repeats, warmup=1)
+    figures = await rounds(contenders, repeats=repeats, warmup=QUIET_LOOKS + 1)
     return [Row.of(contender, measured) for contender, measured in zip(contenders, figures, strict=True)]
 
 

@@ -62,6 +62,16 @@ def last_entry(reply: Reply) -> bytes | None:
     return found if isinstance(found, bytes) and entry_id(found) > (0, 0) else None
 
 
+def with_last_entry(reply: Reply, entries: Reply) -> Reply:
+    """XINFO STREAM's reply of an earlier time, told of newer `entries`, if there are any."""
+    match entries:
+        case [[bytes(identity), *_], *_] if isinstance(reply, list) and _LAST in reply[::2]:
+            place = 2 * reply[::2].index(_LAST) + 1
+            return [*reply[:place], identity, *reply[place + 1 :]]
+        case _:
+            return reply
+
+
 def entry_id(raw: bytes) -> tuple[int, int]:
     """An entry's id in a form that can be compared: ms of the server's clock, and a number within it."""
     ms, _, sequence = raw.partition(b"-")

@@ -34,11 +34,16 @@ class QueueId:
     base: bytes = field(init=False, compare=False, repr=False)
     prefix: str = field(init=False, compare=False, repr=False)
     name: str = field(init=False, compare=False, repr=False)
+    _hash: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", b"%b:%b:" % (self.prefix_bytes, self.name_bytes))
         object.__setattr__(self, "prefix", text(self.prefix_bytes))
         object.__setattr__(self, "name", text(self.name_bytes))
+        object.__setattr__(self, "_hash", hash(self.base))
+
+    def __hash__(self) -> int:
+        return self._hash  # asked for a dozen times in each look at a queue
 
     def __str__(self) -> str:
         return f"{self.prefix}:{self.name}"

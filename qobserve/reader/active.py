@@ -39,7 +39,8 @@ class ActivePlan:
         self.jobs = active_candidates(answers, budget)
         self._memory = memory
         self._known = isinstance(answers.active_tail, list)
-        self.commands = _commands(queue, self.jobs) if self.jobs else []
+        self.lock_commands = [pack(b"PTTL", queue.key(job + b":lock")) for job in self.jobs]
+        self.commands = _commands(queue, self.jobs, self.lock_commands) if self.jobs else []
 
     def read(self, replies: Sequence[Reply], now_ms: int, layout: str) -> Actives:
         """Understand the replies to `commands`."""
@@ -66,11 +67,11 @@ class ActivePlan:
         return Actives(since_ms=since, unlocked=len(unlocked))
 
 
-def _commands(queue: QueueId, jobs: Sequence[bytes]) -> list[bytes]:
+def _commands(queue: QueueId, jobs: Sequence[bytes], locks: Sequence[bytes]) -> list[bytes]:
     """Locks, then the list once more, then the start of each job: in this order a job that moves is noticed."""
     key = queue.key
     return [
-        *(pack(b"PTTL", key(job + b":lock")) for job in jobs),
+        *locks,
         pack(b"LRANGE", key(b"active"), b"%d" % -ACTIVE_WINDOW, b"-1"),
         *(pack(b"HGET", key(job), b"processedOn") for job in jobs),
     ]

@@ -37,6 +37,9 @@ _PART_OF = {"PTTL": "limits", "GET": "limits"}
 _KEYS = 3
 """The section that asks for keys which tell the layout."""
 
+_GROUPS = 4
+"""The section that asks for Pro's groups, which no event tells of."""
+
 _KEY_SHOWN = 200
 
 
@@ -50,7 +53,7 @@ class DetailPlan:
         memory: What is known from before; `details` brings it up to date.
         budget: How much may be read.
         now_ms: The server's clock.
-        changed: Whether the answers differ from last time's, so that there may be levels that nobody knows.
+        stirred: Whether the prioritized set has changed since last time, so that there may be levels that nobody knows.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - a plan is made of all that is known of a queue
@@ -62,7 +65,7 @@ class DetailPlan:
         budget: Budget,
         now_ms: int,
         *,
-        changed: bool,
+        stirred: bool,
     ) -> None:
         self._queue = queue
         self._memory = memory
@@ -71,7 +74,7 @@ class DetailPlan:
         self._schedulers = SchedulerPlan(queue, answers, now_ms)
         weighed = [*self._ages.jobs, *self._active.jobs][: budget.payloads]
         self._deep = is_deep(answers)
-        self._searches = self._deep and changed
+        self._searches = self._deep and stirred
         self._levels = self._known_levels(answers, heads)
         version = meta_of(answers).version
         rest = rest_commands(queue, answers, budget.windows)
@@ -97,6 +100,16 @@ class DetailPlan:
         """Whether the same first answers would lead to this plan again, with what is remembered of the queue now."""
         known = memory is self._memory and not self._searches
         return known and self._ages.is_current() and self._schedulers.is_current(now_ms)
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the same replies would come to the same, and events would tell of all that it depends on."""
+        return self._last is not None and not self._sections[_GROUPS]
+
+    @property
+    def lock_commands(self) -> list[bytes]:
+        """The questions for the locks of the active jobs alone."""
+        return self._active.lock_commands
 
     def stream_commands(self, events: EventBudget) -> list[bytes]:
         """The questions for the event stream, where it can say more about the ages than the hashes do."""

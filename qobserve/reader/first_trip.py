@@ -10,15 +10,17 @@ from qobserve.model.reply import Fault
 from qobserve.reader.budget import MOST_LEVELS
 from qobserve.reader.levels import is_deep, probed, window_levels
 from qobserve.reader.questions import QUESTIONS, level_probe
+from qobserve.reader.quiet import news_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from qobserve.model.keys import QueueId
     from qobserve.model.reply import Reply
     from qobserve.reader.connection import Talk
     from qobserve.reader.last_time import LastTime
     from qobserve.reader.memory import QueueMemory
+    from qobserve.reader.quiet import QuietQueue
 
 
 @dataclass(slots=True)
@@ -28,14 +30,23 @@ class FirstLook:
     Attributes:
         raw: Replies to all questions, then to the probes for the levels known from before.
         unchanged: Whether they are the same as last time.
+        quiet: Whether nothing else needs to be asked.
+        late: Places of first questions that were not asked yet, as the queue was quiet until now.
         further: Replies to probes for levels that were not known.
     """
 
     queue: QueueId
     memory: QueueMemory
-    raw: Sequence[Reply]
+    raw: list[Reply]
     unchanged: bool
+    quiet: bool = False
+    late: Sequence[int] = ()
     further: list[Reply] = field(default_factory=list)
+
+    def complete(self, replies: Sequence[Reply]) -> None:
+        """Put the late answers where they belong."""
+        for place, reply in zip(self.late, replies, strict=True):
+            self.raw[place] = reply
 
     @property
     def answers(self) -> Answers:
@@ -56,17 +67,45 @@ class FirstLook:
         return [*self.raw[len(QUESTIONS) :], *self.further]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one queue was asked: its questions and probes, or less (`quiet`); and how many replies that brings."""
+
+    queue: QueueId
+    memory: QueueMemory
+    batch: bytes
+    expected: int
+    quiet: QuietQueue | None
+
+
 def deal(
-    replies: Sequence[Reply], memories: Mapping[QueueId, QueueMemory], before: Mapping[QueueId, LastTime]
+    replies: list[Reply], group: Iterable[Asked], news: Reply, before: Mapping[QueueId, LastTime], now_ms: int
 ) -> Iterator[FirstLook]:
-    """Deal the replies out to the queues, in the order of the questions; `before` is what they came to last time."""
+    """Deal the replies out to the queues that were asked; `before` is what they came to last time.
+
+    Args:
+        replies: To their questions, one queue's after another's.
+        group: Who was asked what.
+        news: The reply to the question for new entries in the streams of quiet queues.
+        before: What the queues came to last time.
+        now_ms: The server's clock.
+    """
+    streams = news_of(news)
     start = 0
-    for queue, memory in memories.items():
-        stop = start + len(QUESTIONS) + len(memory.probed_levels)
-        raw = replies[start:stop]
-        last = before.get(queue)
-        yield FirstLook(queue, memory, raw, unchanged=last is not None and last.raw == raw)
-        start = stop
+    for asked in group:
+        told = replies[start : start + asked.expected]
+        start += asked.expected
+        last = before.get(asked.queue)
+        if asked.quiet is None or last is None:
+            same = last is not None and last.raw == told
+            yield FirstLook(asked.queue, asked.memory, told, unchanged=same)
+            continue
+        entries = None if streams is None else streams.get(asked.quiet.stream, [])
+        if entries == [] and asked.quiet.is_same(told) and last.plan.is_current(asked.memory, now_ms):
+            yield FirstLook(asked.queue, asked.memory, last.raw, unchanged=True, quiet=True)
+        else:
+            woken = asked.quiet.woken(told, entries)
+            yield FirstLook(asked.queue, asked.memory, woken, unchanged=False, late=asked.quiet.late)
 
 
 def has_new_levels(look: FirstLook) -> bool:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from qobserve.model.reading import Details
     from qobserve.model.reply import Reply
     from qobserve.model.snapshot import QueueSnapshot
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 class LastTime:
     """A queue's replies of the first round trip, the plan made for the second, and what both came to."""
 
-    raw: Sequence[Reply]
+    raw: list[Reply]
     plan: DetailPlan
     details: Details
     snapshot: QueueSnapshot

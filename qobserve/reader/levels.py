@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qobserve.model.reading import Answers
 from qobserve.reader.budget import MOST_LEVELS
 from qobserve.reader.candidates import leveled
 from qobserve.reader.connection import pack
 from qobserve.reader.questions import level_probe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from qobserve.model.keys import QueueId
-    from qobserve.model.reading import Answers
     from qobserve.model.reply import Reply
 
 
@@ -30,6 +30,17 @@ def is_deep(answers: Answers) -> bool:
     """Whether the window does not show the whole set."""
     length, window = answers.prioritized_length, answers.prioritized_first
     return isinstance(length, int) and isinstance(window, list) and 0 < len(window) < 2 * length
+
+
+def levels_stirred(now: Sequence[Reply], before: Sequence[Reply]) -> bool:
+    """Whether the set has changed, by first answers and probes of two looks."""
+    count = len(Answers._fields)
+    here, there = Answers._make(now[:count]), Answers._make(before[:count])
+    return (
+        here.prioritized_length != there.prioritized_length
+        or here.prioritized_first != there.prioritized_first
+        or now[count:] != before[count:]
+    )
 
 
 def window_levels(answers: Answers) -> set[int]:

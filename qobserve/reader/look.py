@@ -8,7 +8,6 @@ the window cost further trips, one for each level, that one time.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from qobserve.model.clients import WorkerNames
@@ -19,16 +18,18 @@ from qobserve.model.reply import Fault
 from qobserve.model.snapshot import ServerSnapshot, Workers
 from qobserve.reader.budget import EventBudget, share
 from qobserve.reader.connection import pack
-from qobserve.reader.first_trip import deal, find_levels, has_new_levels
+from qobserve.reader.first_trip import Asked, deal, find_levels, has_new_levels
 from qobserve.reader.last_time import LastTime
 from qobserve.reader.levels import head_probes
 from qobserve.reader.problems import queue_problems, without_repetition
 from qobserve.reader.questions import QUESTIONS, first_batch
+from qobserve.reader.quiet import Quiet, news_command
 from qobserve.reader.second_trip import SecondTrip
 from qobserve.reader.whole_server import clock, refuse_whole_server, server_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Details
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from qobserve.reader.details import DetailPlan
     from qobserve.reader.first_trip import FirstLook
     from qobserve.reader.memory import QueueMemory
+
+    _Told: TypeAlias = tuple[FirstLook, DetailPlan, Details]
 
 _HEADER = (pack(b"TIME"), pack(b"INFO"))
 _CLIENT_LIST = pack(b"CLIENT", b"LIST")
@@ -58,13 +61,27 @@ class _Answers:
             self.faults += [answer for answer in answers if isinstance(answer, Fault)]
 
 
+class _Group:
+    """Queues that are asked together; whether the streams of the quiet ones have news is asked last, of all at once."""
+
+    __slots__ = ("asked", "batch", "expected", "quiet")
+
+    def __init__(self, asked: Sequence[Asked]) -> None:
+        self.asked = asked
+        self.quiet = [each.quiet for each in asked if each.quiet is not None]
+        news = news_command(self.quiet) if self.quiet else b""
+        self.batch = b"".join([*(each.batch for each in asked), news])
+        self.expected = sum(each.expected for each in asked)
+
+
 class Looker:
     """Looks at one server; keeps what it can use again, packed questions and what each queue came to.
 
     `redirected` tells whether the server said, the last time, that a queue is on another one now.
     """
 
-    def __init__(self, *, schedulers: int, most_clients: int, database: int) -> None:
+    def __init__(self, *, schedulers: int, most_clients: int, database: int, cluster: bool) -> None:
+        self._cluster = cluster
         self._database = database
         self._schedulers = schedulers
         self._most_clients = most_clients
@@ -72,6 +89,7 @@ class Looker:
         self._budget = share(0, schedulers)
         self._names = WorkerNames(())
         self._last: dict[QueueId, LastTime] = {}
+        self._quiet = Quiet(self._budget.windows)
         self._turn = self._asking = 0
         self.redirected = False
 
@@ -82,16 +100,19 @@ class Looker:
             RedisError: The server as a whole does not serve us.
         """
         self._fit(memories)
+        asked = [self._ask(queue, memory, place) for place, (queue, memory) in enumerate(memories.items())]
         async with link.talk() as talk:
-            talk.send(b"".join([*_HEADER, *(self._questions(queue, known) for queue, known in memories.items())]))
+            groups = [_Group(asked[start : start + _GROUP]) for start in range(0, len(asked), _GROUP)]
+            talk.send(b"".join([*_HEADER, *(group.batch for group in groups)]))
             time, info = await talk.receive(len(_HEADER))
             now_ms = clock(time, info, link.where)
             facts = redis_facts(parse_info(info)) if isinstance(info, bytes) else None
             answers = _Answers()
-            trips, late = await self._first(talk, memories, answers, now_ms)
+            trips, quiet, late = await self._first(talk, groups, answers, now_ms)
             refuse_whole_server(info, answers.faults, answers.count, link.where)
             listing, told = await self._second(talk, trips, late, now_ms, facts)
         self.redirected = answers.redirected
+        told = _in_order([*quiet, *told], memories)
         queues = (*self._settled(told, listing, now_ms), *(queue for trip in trips for queue in trip.failed))
         problems = tuple(server_problems(age=time, redis_safety=info, workers=listing))
         return ServerSnapshot(now_ms=now_ms, queues=queues, facts=facts, problems=problems)
@@ -103,41 +124,48 @@ class Looker:
             self._budget = budget
             self._packed.clear()
             self._last.clear()
+            self._quiet = Quiet(budget.windows)
 
-    def _questions(self, queue: QueueId, memory: QueueMemory) -> bytes:
-        """The packed questions about a queue and the probes after its known levels."""
+    def _ask(self, queue: QueueId, memory: QueueMemory, place: int) -> Asked:
+        """The packed questions about a queue and the probes after its known levels; fewer of a quiet one."""
+        quiet = None if self._cluster else self._quiet.due(queue, place, self._turn)
+        if quiet is not None:
+            return Asked(queue, memory, quiet.batch, quiet.expected, quiet)
         kept = self._packed.get(queue)
         if kept is None or kept[0] != memory.probed_levels:
             probes = head_probes(queue, memory.probed_levels)
             kept = (memory.probed_levels, b"".join([first_batch(queue, self._budget.windows), *probes]))
             self._packed[queue] = kept
-        return kept[1]
+        return Asked(queue, memory, kept[1], len(QUESTIONS) + len(kept[0]), None)
 
     async def _first(
-        self, talk: Talk, memories: Mapping[QueueId, QueueMemory], answers: _Answers, now_ms: int
-    ) -> tuple[list[SecondTrip], list[FirstLook]]:
+        self, talk: Talk, groups: Sequence[_Group], answers: _Answers, now_ms: int
+    ) -> tuple[list[SecondTrip], list[_Told], list[FirstLook]]:
         """Take the answers group by group, and send the second questions about each; and queues that must wait."""
-        events = EventBudget(len(memories), turn=self._turn, asking=self._asking)
+        events = EventBudget(sum(len(group.asked) for group in groups), turn=self._turn, asking=self._asking)
         trips: list[SecondTrip] = []
+        quiet: list[_Told] = []
         late: list[FirstLook] = []
-        for group in _groups(memories):
-            expected = len(group) * len(QUESTIONS) + sum(len(memory.probed_levels) for memory in group.values())
-            replies = await talk.receive(expected)
+        for group in groups:
+            replies = await talk.receive(group.expected)
+            (news,) = await talk.receive(1) if group.quiet else (None,)
             answers.tally(replies)
-            looks = list(deal(replies, group, self._last))
-            answers.redirected = answers.redirected or any(_is_redirection(look.raw[0]) for look in looks)
-            new = [look for look in looks if has_new_levels(look)]
-            late += new
-            ready = looks if not new else [look for look in looks if not has_new_levels(look)]
-            trip = SecondTrip(ready, self._last, self._budget, events, now_ms)
+            busy: list[FirstLook] = []
+            for look in deal(replies, group.asked, news, self._last, now_ms):
+                if look.quiet:
+                    quiet.append((look, self._last[look.queue].plan, self._last[look.queue].details))
+                else:
+                    answers.redirected = answers.redirected or _is_redirection(look.raw[0])
+                    (late if has_new_levels(look) else busy).append(look)
+            trip = SecondTrip(busy, self._last, self._budget, events, now_ms)
             talk.send(trip.batch)
             trips.append(trip)
         self._turn, self._asking = self._turn + 1, events.asked
-        return trips, late
+        return trips, quiet, late
 
     async def _second(
         self, talk: Talk, trips: list[SecondTrip], late: Sequence[FirstLook], now_ms: int, facts: RedisFacts | None
-    ) -> tuple[Reply, list[tuple[FirstLook, DetailPlan, Details]]]:
+    ) -> tuple[Reply, list[_Told]]:
         """Take the second answers, and those about queues whose levels had to be found before."""
         lists_clients = self._may_list_clients(facts)
         talk.send(_CLIENT_LIST if lists_clients else b"")
@@ -150,17 +178,19 @@ class Looker:
             trips.append(trip)
         return listing, told
 
-    def _settled(
-        self, told: Sequence[tuple[FirstLook, DetailPlan, Details]], listing: Reply, now_ms: int
-    ) -> Iterator[QueueSnapshot]:
+    def _settled(self, told: Sequence[_Told], listing: Reply, now_ms: int) -> Iterator[QueueSnapshot]:
         """The queues' snapshots: last time's own where everything is the same."""
         workers = self._count_workers(listing, [look.queue for look, _, _ in told])
         for look, plan, details in told:
             counted = None if workers is None else Workers(count=workers[look.queue], evidence="connections")
             last = self._last.get(look.queue)
-            if last is not None and last.details is details and last.snapshot.workers == counted:
-                yield last.snapshot
-                continue
+            if last is not None and look.unchanged and last.details is details:
+                self._quiet.found_same(look.queue, look.memory, last)
+                if last.snapshot.workers == counted:
+                    yield last.snapshot
+                    continue
+            else:
+                self._quiet.found_changed(look.queue)
             snapshot = _snapshot(look, replace(details, workers=counted), now_ms)
             self._last[look.queue] = LastTime(raw=look.raw, plan=plan, details=details, snapshot=snapshot)
             yield snapshot
@@ -186,10 +216,10 @@ def _snapshot(look: FirstLook, details: Details, now_ms: int) -> QueueSnapshot:
     return queue_snapshot(look.queue, answers, stream_facts(answers.events) or NO_STREAM, told, now_ms)
 
 
-def _groups(memories: Mapping[QueueId, QueueMemory]) -> Iterator[dict[QueueId, QueueMemory]]:
-    left = iter(memories.items())
-    while group := dict(islice(left, _GROUP)):
-        yield group
+def _in_order(told: list[_Told], queues: Iterable[QueueId]) -> list[_Told]:
+    """By the order of the queues, which is the same in every look."""
+    places = {queue: place for place, queue in enumerate(queues)}
+    return sorted(told, key=lambda each: places[each[0].queue])
 
 
 def _is_redirection(reply: Reply) -> bool:

@@ -107,6 +107,7 @@ class Reader:
             looker = Looker(
                 schedulers=limits.schedulers_limit,
                 most_clients=limits.workers_max_clients,
+                cluster=limits.cluster,
                 database=url_database(limits.url) if limits.database is None else limits.database,
             )
             self._lookers[link] = looker

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from qobserve.model.snapshot import Problem, QueueSnapshot
 from qobserve.reader.details import DetailPlan
+from qobserve.reader.levels import levels_stirred
 from qobserve.reader.questions import QUESTIONS
+from qobserve.reader.quiet import late_batch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,14 +52,22 @@ class SecondTrip:
                 self._plans.append((look, plan, plan.stream_commands(events)))
             except Exception as exc:  # noqa: BLE001 - what we do not understand of one queue must not hide the others
                 self.failed.append(_not_understood(look.queue, exc))
-        self.batch = b"".join([part for _, plan, stream in self._plans for part in (plan.commands, *stream)])
-        self.expected = sum(plan.expected + len(stream) for _, plan, stream in self._plans)
+        self.batch = b"".join(
+            [
+                part
+                for look, plan, stream in self._plans
+                for part in (late_batch(look.queue, look.late, budget.windows), plan.commands, *stream)
+            ]
+        )
+        self.expected = sum(len(look.late) + plan.expected + len(stream) for look, plan, stream in self._plans)
 
     def read(self, replies: Sequence[Reply]) -> list[tuple[FirstLook, DetailPlan, Details]]:
         """Understand the replies to `batch`."""
         understood: list[tuple[FirstLook, DetailPlan, Details]] = []
         start = 0
         for look, plan, stream in self._plans:
+            look.complete(replies[start : start + len(look.late)])
+            start += len(look.late)
             middle = start + plan.expected
             stop = middle + len(stream)
             try:
@@ -72,7 +82,8 @@ class SecondTrip:
 def _plan(look: FirstLook, last: LastTime | None, budget: Budget, now_ms: int) -> DetailPlan:
     if last is not None and look.unchanged and last.plan.is_current(look.memory, now_ms):
         return last.plan
-    return DetailPlan(look.queue, look.answers, look.heads, look.memory, budget, now_ms, changed=not look.unchanged)
+    stirred = last is None or levels_stirred(look.raw, last.raw)
+    return DetailPlan(look.queue, look.answers, look.heads, look.memory, budget, now_ms, stirred=stirred)
 
 
 def _not_understood(queue: QueueId, exc: Exception) -> QueueSnapshot:

@@ -53,10 +53,19 @@ def absorb(memory: QueueMemory, replies: Sequence[Reply], last: bytes, kept: int
     if len(pieces) == 1:
         memory.cursor = last
         return True
-    forward = pieces[0]
-    reached = forward[-1][0] if forward and isinstance(forward[-1], list) else last
-    memory.cursor = reached if isinstance(reached, bytes) else last
+    forward, newest = pieces
+    last = max(last, _identity(newest[:1], last), key=entry_id)  # entries may have come since `last` was told
+    memory.cursor = _identity(forward[-1:], last)
     return entry_id(memory.cursor) >= entry_id(last)
+
+
+def _identity(entries: Sequence[Reply], otherwise: bytes) -> bytes:
+    """The id of the one entry, if there is one."""
+    match entries:
+        case [[bytes(identity), *_]]:
+            return identity
+        case _:
+            return otherwise
 
 
 def event_of(memory: QueueMemory, job: bytes, times: JobTimes, *, up_to_date: bool) -> int | None:
