@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import hiredis
-from recorder import recording
+from rig.recorder import recording
 
 from qobserve.config import DiscoverySettings, QueueSettings, TargetSettings
 from qobserve.reader.reader import Reader
@@ -15,7 +15,7 @@ from qobserve.reader.reader import Reader
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recorder import Trip
+    from rig.recorder import Trip
 
 _CHUNK = 1 << 20
 _LEARNING = 12

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contenders import Exporter
-    from recorder import Trip
+    from rig.recorder import Trip
     from rig.servers import Server
 
     from qobserve.reader.reader import Reader
