@@ -63,8 +63,10 @@ def _scheduler_overdue(queue: QueueSnapshot, now_ms: int) -> bool | None:
     if queue.scheduler_count is None:
         return None
     overdue = [scheduler for scheduler in queue.schedulers if now_ms - scheduler.next_ms > OVERDUE_AFTER_MS]
-    if any(scheduler.certain for scheduler in overdue) or not overdue:
-        return bool(overdue)
+    if any(scheduler.certain for scheduler in overdue):
+        return True
+    if not overdue:  # those that are not looked at run later than the ones that are; but these may all have ended
+        return None if queue.schedulers_hidden and not queue.schedulers else False
     return True if (queue.overdue_ms(now_ms) or 0) > OVERDUE_AFTER_MS else None
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MISSING = "ERR no such key"
 _LAST = b"last-generated-id"
+_FIRST = b"first-entry"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +50,21 @@ def stream_facts(reply: Reply) -> StreamFacts | None:
 
 
 def entry_bytes(reply: Reply) -> int:
-    """How large the entries of a stream may be, by the first and the last one in XINFO STREAM's reply."""
+    """How large entries may be, by the largest one: of a list of them, or of the two in XINFO STREAM's reply."""
     return max(map(_size, reply), default=0) if isinstance(reply, list) else 0
+
+
+def is_gap(reply: Reply, cursor: bytes) -> bool:
+    """Whether entries behind the cursor may be gone unread, by XINFO STREAM's reply: trimmed, or the whole stream is.
+
+    An entry that follows the cursor at once looks the same as one that does not, where that of the cursor is gone.
+    """
+    last = last_entry(reply)
+    if last is None or entry_id(last) < entry_id(cursor):
+        return True
+    first = reply[2 * reply[::2].index(_FIRST) + 1] if isinstance(reply, list) and _FIRST in reply[::2] else None
+    retained = entry_id(first[0]) if isinstance(first, list) and first and isinstance(first[0], bytes) else None
+    return last != cursor and (retained is None or retained > entry_id(cursor))
 
 
 def last_entry(reply: Reply) -> bytes | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -80,7 +80,7 @@ class Backoff:
 class JobTimes:
     """What a job's hash says about its life; moments in ms, None where a field is absent or no number.
 
-    Two that are equal speak of the same wait: whatever ends one changes a field.
+    Two that are equal speak of the same wait in the same place: whatever ends one changes a field.
     """
 
     timestamp: int | None
@@ -91,6 +91,12 @@ class JobTimes:
     stalled: bool
     starts: int
     priority: int
+
+    def same_wait(self, other: JobTimes | None) -> bool:
+        """Whether the other speaks of the same wait; a new priority moves a job, but it waits on."""
+        if other is None or self == other:
+            return other is not None
+        return self.priority != other.priority and self == replace(other, priority=self.priority)
 
     @property
     def fresh(self) -> bool:

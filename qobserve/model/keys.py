@@ -92,7 +92,7 @@ def queue_of_anchor(key: bytes, prefixes: tuple[bytes, ...] = ()) -> QueueId | N
         prefix, name = owner, base[len(owner) + 1 :]
     else:
         prefix, _, name = base.rpartition(b":")
-    if not prefix or not name or name.startswith(b":") or b"::relay:" in key:
+    if not name or name.startswith(b":") or b"::relay:" in key or not base.startswith(prefix + b":"):
         return None
     return QueueId(prefix, name)
 

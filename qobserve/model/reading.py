@@ -90,6 +90,7 @@ class Details:
     workers: Workers | None = None
     groups: Groups | None = None
     schedulers: tuple[Scheduler, ...] = ()
+    schedulers_skipped: int = 0
     layout: str = "unknown"
     rest: Rest = NOTHING_LEFT
     problems: tuple[Problem, ...] = field(default=())
@@ -124,7 +125,7 @@ def queue_snapshot(queue: QueueId, answers: Answers, stream: StreamFacts, detail
         rate_limited_ms=_limited(answers, meta, jobs, details, now),
         scheduler_count=schedulers,
         schedulers=details.schedulers,
-        schedulers_hidden=max((schedulers or 0) - len(strings(answers.schedulers_first)) // 2, 0),
+        schedulers_hidden=_hidden(schedulers, answers.schedulers_first, details),
         add_attempts=0 if answers.id is None else natural(answers.id),
         events_added=stream.added,
         events_retained=stream.retained,
@@ -157,7 +158,8 @@ def _limited(answers: Answers, meta: Meta, jobs: Mapping[State, int], details: D
         and jobs.get(State.ACTIVE) == 0
         and any(now_ms - ms > _AT_ONCE_MS for ms in ready)
     )
-    return rate_limited_ms(details.rest.limiter, answers.limiter_ttl, meta.limit_max, held_back=held_back)
+    busy = bool(jobs.get(State.ACTIVE))
+    return rate_limited_ms(details.rest.limiter, answers.limiter_ttl, meta.limit_max, held_back=held_back, busy=busy)
 
 
 def _jobs(answers: Answers, rest: Rest) -> dict[State, int]:
@@ -179,6 +181,11 @@ def _count(window: Reply, length: Reply, *, per: int = 1) -> int | None:
     if length is not None:
         return whole(length)
     return len(window) // per if isinstance(window, list) else None
+
+
+def _hidden(count: int | None, window: Reply, details: Details) -> int:
+    """Schedulers behind the window; those before it are known to have ended."""
+    return max((count or 0) - details.schedulers_skipped - len(strings(window)) // 2, 0)
 
 
 def _without_markers(count: int | None, tail: Reply, head: Reply = None) -> int | None:

@@ -14,15 +14,20 @@ from qobserve.model.scores import milliseconds
 from qobserve.model.snapshot import Scheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from qobserve.model.reply import Reply
 
 END_FIELDS = (b"limit", b"ic", b"endDate")
 """The fields of a scheduler's hash that tell its end: iterations allowed and made, and the last moment (ms)."""
 
-_LEGACY_END = 2
-"""Where a repeatable job's member, `name:id:endDate:timezone:pattern`, has its end date."""
+PENDING_FIELDS = (b"timestamp", b"processedOn")
+"""The fields of a run's own job that tell whether it is still to come."""
+
+_LEGACY_END = -3
+"""Where a repeatable job's member, `name:id:endDate:timezone:pattern`, has its end date; the name may hold colons."""
+
+_LEGACY_PARTS = 5
 
 
 def parse_schedulers(reply: Reply) -> dict[bytes, int]:
@@ -37,17 +42,28 @@ def parse_schedulers(reply: Reply) -> dict[bytes, int]:
     return found
 
 
-def going_on(schedulers: Mapping[bytes, int], ends: Mapping[bytes, Reply], now_ms: int) -> tuple[Scheduler, ...]:
+def going_on(schedulers: Mapping[bytes, int], ended: Collection[bytes], ends: Mapping[bytes, Reply]) -> list[Scheduler]:
     """The schedulers without those that have come to their end; `ends` holds END_FIELDS of those that are late."""
-    return tuple(
+    return [
         Scheduler(id=text(name), next_ms=next_ms, certain=_is_certain(ends.get(name, [])))
         for name, next_ms in schedulers.items()
-        if not _has_ended(name, next_ms, ends.get(name, []), now_ms)
-    )
+        if name not in ended
+    ]
 
 
-def _has_ended(name: bytes, next_ms: int, end: Reply, now_ms: int) -> bool:
-    """Whether no run comes any more: the score may be one past the end, or stay at the last run before it."""
+def has_ended(name: bytes, next_ms: int, end: Reply, job: Reply, now_ms: int) -> bool:
+    """Whether no run comes any more: the score may be one past the end, or stay at the last run before it.
+
+    Args:
+        name: The scheduler.
+        next_ms: Its next run, which is past.
+        end: END_FIELDS of its hash.
+        job: PENDING_FIELDS of that run's job: one that was made and never started is late, and not the end.
+        now_ms: The server's clock.
+    """
+    match job:
+        case [bytes(), None]:
+            return False
     limit, made, _ = _end(end)
     last_ms = end_ms(name, end)
     return (limit is not None and made is not None and made >= limit) or (
@@ -60,7 +76,7 @@ def end_ms(name: bytes, end: Reply) -> int | None:
     last_ms = _end(end)[2]
     if last_ms is None and not _is_certain(end):
         parts = name.split(b":")
-        last_ms = whole(parts[_LEGACY_END]) if len(parts) > _LEGACY_END else None
+        last_ms = whole(parts[_LEGACY_END]) if len(parts) >= _LEGACY_PARTS else None
     return last_ms
 
 

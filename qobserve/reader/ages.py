@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from qobserve.model.events import entry_bytes, last_entry
-from qobserve.model.job import TIME_FIELDS, ReadyAt, job_times, ready_at
+from qobserve.model.events import entry_bytes, is_gap, last_entry
+from qobserve.model.job import TIME_FIELDS, JobTimes, ReadyAt, job_times, ready_at
+from qobserve.reader.budget import FIRST_READ
 from qobserve.reader.candidates import prioritized_candidates, waiting_candidates
 from qobserve.reader.connection import pack
-from qobserve.reader.stream import absorb, event_of, forget_the_past, stream_commands
+from qobserve.reader.levels import is_deep
+from qobserve.reader.stream import absorb, event_of, forget_the_past, forget_unproven, stream_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from qobserve.model.job import JobTimes
     from qobserve.model.keys import QueueId
     from qobserve.model.reading import Answers
     from qobserve.model.reply import Reply
@@ -48,9 +49,12 @@ class AgePlan:
         self._queue = queue
         self._kept = budget.events_kept
         self._witness = memory.witness if memory.witness and _hides_jobs(answers, budget) else None
-        self.jobs = dict.fromkeys([*self.waiting, *self.prioritized, *([self._witness[0]] if self._witness else [])])
+        self._urgent_witness = memory.urgent_witness if memory.urgent_witness and is_deep(answers) else None
+        witnesses = [witness[0] for witness in (self._witness, self._urgent_witness) if witness]
+        self.jobs = dict.fromkeys([*self.waiting, *self.prioritized, *witnesses])
         self._stream = answers.events
         self._last_entry = last_entry(answers.events)
+        self._asked_for = 0
         self.commands = [pack(b"HMGET", queue.key(job), *TIME_FIELDS) for job in self.jobs]
 
     @property
@@ -58,39 +62,50 @@ class AgePlan:
         """Whether everything that the stream could tell is known."""
         if self._last_entry is None:
             return True
-        return self._memory.cursor == self._last_entry and self._memory.asked.keys() >= self.jobs.keys()
+        known = self._memory.cursor == self._last_entry and not self._memory.shallow
+        return known and self._memory.asked.keys() >= self.jobs.keys()
 
     def is_current(self) -> bool:
         """Whether the same answers would lead to this plan again."""
-        witness = self._memory.witness
-        return self.settled and (witness is None or witness[0] in self.jobs)
+        witnesses = (self._memory.witness, self._memory.urgent_witness)
+        return self.settled and all(witness is None or witness[0] in self.jobs for witness in witnesses)
 
     def stream_commands(self, events: EventBudget) -> list[bytes]:
         """The questions for the stream, if it can tell more and the budget allows."""
         if self._last_entry is None or self.settled:
             return []
-        count = events.take(entry_bytes(self._stream))
-        return stream_commands(self._queue, self._memory, self._last_entry, count) if count else []
+        known = self._memory.entry_bytes
+        size = max(entry_bytes(self._stream), known or 0)
+        self._asked_for = events.take(size) if known is not None else events.take(size, FIRST_READ)
+        if not self._asked_for:
+            return []
+        return stream_commands(self._queue, self._memory, self._last_entry, self._asked_for)
 
-    def read(self, hashes: Sequence[Reply], stream: Sequence[Reply], now_ms: int) -> tuple[Ages, bool]:
+    def read(self, hashes: Sequence[Reply], stream: Sequence[Reply], facts: Reply, now_ms: int) -> tuple[Ages, bool]:
         """The ages, and whether the same replies come to the same later; remembers what the next scrape needs.
 
         Args:
             hashes: Replies to `commands`.
             stream: Replies to `stream_commands`.
+            facts: What is known of the stream by now (XINFO STREAM's reply).
             now_ms: The server's clock.
         """
         times = {job: _times(reply) for job, reply in zip(self.jobs, hashes, strict=True)}
         forget_the_past(self._memory, times)
+        if self._memory.cursor is not None and is_gap(facts, self._memory.cursor):
+            forget_unproven(self._memory)
         last = self._last_entry
+        shallow = not self._memory.entry_bytes and self._may_hold_more(stream)
         up_to_date = bool(stream) and last is not None and absorb(self._memory, stream, last, self._kept)
         if up_to_date:
             self._memory.asked = times
+            self._memory.shallow = shallow
         ready = {job: self._ready(job, known, now_ms, up_to_date=up_to_date) for job, known in times.items()}
         since = {job: moment for job, moment in ready.items() if moment is not None}
-        oldest = _oldest(since, [*self.waiting, *self._still_waiting(times)])
-        first = _oldest(since, self.prioritized)
+        oldest = _oldest(since, [*self.waiting, *_still_there(self._witness, times, JobTimes.__eq__)])
+        first = _oldest(since, [*self.prioritized, *_still_there(self._urgent_witness, times, JobTimes.same_wait)])
         self._memory.witness = None if oldest is None else (oldest, times[oldest])
+        self._memory.urgent_witness = None if first is None else (first, times[first])
         ages = Ages(None if oldest is None else since[oldest], None if first is None else since[first])
         return ages, all(moment is not None or times[job].timestamp is None for job, moment in ready.items())
 
@@ -98,12 +113,21 @@ class AgePlan:
         ms = event_of(self._memory, job, times, up_to_date=up_to_date)
         return ready_at(times, now_ms) if ms is None else ReadyAt(ms=ms, source="event", exact=True)
 
-    def _still_waiting(self, times: Mapping[bytes, JobTimes]) -> list[bytes]:
-        """Last time's oldest job, if it is out of sight and its hash has not changed since."""
-        if self._witness is None or self._witness[0] in self.waiting:
-            return []
-        job, before = self._witness
-        return [job] if before.timestamp is not None and times[job] == before else []
+    def _may_hold_more(self, stream: Sequence[Reply]) -> bool:
+        """Whether the stream has more entries than were asked for."""
+        return any(isinstance(piece, list) and len(piece) >= self._asked_for for piece in stream)
+
+
+def _still_there(
+    witness: tuple[bytes, JobTimes] | None,
+    times: Mapping[bytes, JobTimes],
+    same: Callable[[JobTimes, JobTimes], bool],
+) -> list[bytes]:
+    """Last time's oldest job, which may be out of sight now, if its hash has not changed since."""
+    if witness is None:
+        return []
+    job, before = witness
+    return [job] if before.timestamp is not None and same(times[job], before) else []
 
 
 def _hides_jobs(answers: Answers, budget: Budget) -> bool:

@@ -18,6 +18,9 @@ _EVENTS_KEPT_TOTAL = 100_000
 _EVENTS_KEPT = 1000
 _EVENTS_AT_LEAST = 10
 _EVENT_BYTES = 1 << 20
+FIRST_READ = 32
+"""Entries read of a stream whose entries may have any size, for all that is known."""
+
 MOST_LEVELS = 64
 """Priority levels followed in one queue; with more, the age of its oldest prioritized job is a lower bound."""
 
@@ -68,16 +71,20 @@ class EventBudget:
         self._left = _EVENT_TOTAL
         self.asked = 0
 
-    def take(self, entry_bytes: int) -> int:
+    def take(self, entry_bytes: int, most: int = _EVENTS_AT_ONCE) -> int:
         """How many entries of a stream with entries of this size to read; 0 when it is not the queue's turn.
 
         A return value may be as large as Redis allows: the answer stays near one MiB, as far as the sizes seen tell.
+
+        Args:
+            entry_bytes: The largest size seen.
+            most: More are not read.
         """
         turn = (self.asked - self._first) % self._queues
         self.asked += 1
         if turn >= self._served:
             return 0
-        count = min(self._each, self._left, max(_EVENT_BYTES // max(entry_bytes, 1), 1))
+        count = min(self._each, most, self._left, max(_EVENT_BYTES // max(entry_bytes, 1), 1))
         self._left -= count
         return count
 

@@ -71,13 +71,14 @@ class DetailPlan:
         self._memory = memory
         self._ages = AgePlan(queue, answers, heads.values(), memory, budget)
         self._active = ActivePlan(queue, answers, memory, budget)
-        self._schedulers = SchedulerPlan(queue, answers, now_ms)
+        self._skipped = memory.ended_count
+        self._schedulers = SchedulerPlan(queue, answers, memory, budget.windows, now_ms)
         weighed = [*self._ages.jobs, *self._active.jobs][: budget.payloads]
         self._deep = is_deep(answers)
         self._searches = self._deep and stirred
         self._levels = self._known_levels(answers, heads)
         version = meta_of(answers).version
-        rest = rest_commands(queue, answers, budget.windows)
+        rest = rest_commands(queue, answers, budget.windows, schedulers_skipped=memory.ended_score is not None)
         self._rest = tuple(rest)
         self._layout = layout_of_version(version)
         unversioned = [pack(b"ZCARD", queue.key(b"priority")), pack(b"EXISTS", queue.key(b"marker"))]
@@ -126,7 +127,7 @@ class DetailPlan:
         length = whole(answers.prioritized_length) or 0
         return [*head_probes(self._queue, unasked), *search_commands(self._queue, self._levels, length)]
 
-    def details(self, replies: Sequence[Reply], stream: Sequence[Reply], now_ms: int) -> Details:
+    def details(self, replies: Sequence[Reply], stream: Sequence[Reply], stream_facts: Reply, now_ms: int) -> Details:
         """Understand the replies to `commands` and to `stream_commands`, and remember what the next scrape needs.
 
         The same replies come to the same details, the very object. The locks of active jobs, which count down, do not
@@ -137,17 +138,22 @@ class DetailPlan:
         actives = self._active.read(active, now_ms, layout)
         if not stream and self._last is not None and self._last[:2] == (steady, actives):
             return self._last[2]
-        details, lasting = self._details(steady, actives, stream, layout, now_ms)
+        details, lasting = self._details(steady, actives, (stream, stream_facts), layout, now_ms)
         problems = self._problems((*self._parts(steady), active), stream)
         details = replace(details, problems=problems) if problems else details
         self._last = (steady, actives, details) if lasting and not problems else None
         return details
 
     def _details(
-        self, steady: Sequence[Reply], actives: Actives, stream: Sequence[Reply], layout: str, now_ms: int
+        self,
+        steady: Sequence[Reply],
+        actives: Actives,
+        stream: tuple[Sequence[Reply], Reply],
+        layout: str,
+        now_ms: int,
     ) -> tuple[Details, bool]:
         hashes, sizes, probes, _, groups, rest, schedulers = self._parts(steady)
-        ages, lasting = self._ages.read(hashes, stream, now_ms)
+        ages, lasting = self._ages.read(hashes, *stream, now_ms)
         self._memory.levels = to_follow([*self._levels, *probed(probes)]) or self._memory.levels
         self._memory.deep, self._memory.seen = self._deep, True
         details = Details(
@@ -158,9 +164,12 @@ class DetailPlan:
             data_bytes=max((size for size in map(whole, sizes) if size), default=None),
             groups=groups_of(groups),
             schedulers=self._schedulers.read(schedulers),
+            schedulers_skipped=self._skipped,
             rest=Rest(**dict(zip(self._rest, rest, strict=True))) if rest else NOTHING_LEFT,
             layout=layout,
         )
+        if isinstance(details.rest.schedulers_length, int) and details.rest.schedulers_length < self._skipped:
+            self._memory.ended_score, self._memory.ended_count = None, 0  # those that were left out are gone
         return details, lasting
 
     def _parts(self, steady: Sequence[Reply]) -> list[Sequence[Reply]]:

@@ -85,7 +85,7 @@ class Looker:
         self._database = database
         self._schedulers = schedulers
         self._most_clients = most_clients
-        self._packed: dict[QueueId, tuple[tuple[int, ...], bytes]] = {}
+        self._packed: dict[QueueId, tuple[tuple[tuple[int, ...], bytes | None], bytes]] = {}
         self._budget = share(0, schedulers)
         self._names = WorkerNames(())
         self._last: dict[QueueId, LastTime] = {}
@@ -132,11 +132,11 @@ class Looker:
         if quiet is not None:
             return Asked(queue, memory, quiet.batch, quiet.expected, quiet)
         kept = self._packed.get(queue)
-        if kept is None or kept[0] != memory.probed_levels:
+        if kept is None or kept[0] != (memory.probed_levels, memory.ended_score):
             probes = head_probes(queue, memory.probed_levels)
-            kept = (memory.probed_levels, b"".join([first_batch(queue, self._budget.windows), *probes]))
-            self._packed[queue] = kept
-        return Asked(queue, memory, kept[1], len(QUESTIONS) + len(kept[0]), None)
+            batch = b"".join([first_batch(queue, self._budget.windows, memory.ended_score), *probes])
+            kept = self._packed[queue] = ((memory.probed_levels, memory.ended_score), batch)
+        return Asked(queue, memory, kept[1], len(QUESTIONS) + len(memory.probed_levels), None)
 
     async def _first(
         self, talk: Talk, groups: Sequence[_Group], answers: _Answers, now_ms: int

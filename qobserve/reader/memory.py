@@ -28,21 +28,30 @@ class QueueMemory:
         seen: Whether it was looked at before.
         witness: The oldest job of `wait` last time. Should others be pushed over it (LIFO), its unchanged hash still
             proves that it waits.
+        urgent_witness: The same of `prioritized`, where more urgent ones may hide it.
         levels: The priority levels seen; `deep` says whether the set was longer than the window last time.
         events: What the stream told of jobs, newest last; more than those that matter now, as later ones will.
         cursor: The entry up to which the stream was read.
         asked: The jobs for which the stream was asked already, with their hash at that time.
+        entry_bytes: The largest entry lately read; None before the first.
+        shallow: Whether less of the stream was read than may be, as nothing was known of the size of its entries.
         unlocked: Active jobs without a lock last time, with their `processedOn`.
+        ended_score: The score up to which all schedulers have ended; `ended_count` is how many they are.
     """
 
     seen: bool = False
     witness: tuple[bytes, JobTimes] | None = None
+    urgent_witness: tuple[bytes, JobTimes] | None = None
     levels: tuple[int, ...] = ()
     deep: bool = False
     events: dict[bytes, ReadyEvent] = field(default_factory=dict)
     cursor: bytes | None = None
     asked: dict[bytes, JobTimes] = field(default_factory=dict)
+    entry_bytes: int | None = None
+    shallow: bool = False
     unlocked: dict[bytes, int] = field(default_factory=dict)
+    ended_score: bytes | None = None
+    ended_count: int = 0
 
     @property
     def probed_levels(self) -> tuple[int, ...]:

@@ -82,9 +82,17 @@ QUESTIONS: dict[str, Question] = {
 """By the names of `model.reading.Answers`, in its order."""
 
 
-def first_batch(queue: QueueId, windows: Windows) -> bytes:
-    """All questions about a queue, packed."""
-    return b"".join(question.packed(queue, windows) for question in QUESTIONS.values())
+def first_batch(queue: QueueId, windows: Windows, ended_score: bytes | None) -> bytes:
+    """All questions about a queue, packed; schedulers up to `ended_score` have ended and are left out."""
+    return b"".join(question_about(queue, name, windows, ended_score) for name in QUESTIONS)
+
+
+def question_about(queue: QueueId, name: str, windows: Windows, ended_score: bytes | None) -> bytes:
+    """One question about a queue, packed."""
+    if name == "schedulers_first" and ended_score is not None:
+        limit = (b"WITHSCORES", b"LIMIT", b"0", b"%d" % windows.schedulers)
+        return pack(b"ZRANGEBYSCORE", queue.key(b"repeat"), b"(" + ended_score, b"+inf", *limit)
+    return QUESTIONS[name].packed(queue, windows)
 
 
 def level_probe(queue: QueueId, after: int) -> bytes:

@@ -16,7 +16,7 @@ from qobserve.model.reading import Answers, Meta
 from qobserve.model.reply import Fault
 from qobserve.reader.connection import pack
 from qobserve.reader.levels import head_probes
-from qobserve.reader.questions import META_FIELDS, QUESTIONS
+from qobserve.reader.questions import META_FIELDS, QUESTIONS, question_about
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,7 +78,7 @@ class QuietQueue:
         self._locks = len(locks)
         asked = [
             *locks,
-            *(QUESTIONS[name].packed(queue, windows) for name in names),
+            *(question_about(queue, name, windows, memory.ended_score) for name in names),
             *head_probes(queue, memory.probed_levels),
             pack(b"HMGET", queue.key(b"meta"), *self._settings),
         ]

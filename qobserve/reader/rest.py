@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 _NO_KEY = -2
 
 
-def rest_commands(queue: QueueId, answers: Answers, windows: Windows) -> dict[str, bytes]:
+def rest_commands(queue: QueueId, answers: Answers, windows: Windows, *, schedulers_skipped: bool) -> dict[str, bytes]:
     """The commands, by the names of `model.reading.Rest`."""
-    return {name: pack(command, queue.key(suffix)) for name, command, suffix in _open(answers, windows)}
+    told = _open(answers, windows, schedulers_skipped=schedulers_skipped)
+    return {name: pack(command, queue.key(suffix)) for name, command, suffix in told}
 
 
-def _open(answers: Answers, windows: Windows) -> Iterator[tuple[str, bytes, bytes]]:
+def _open(answers: Answers, windows: Windows, *, schedulers_skipped: bool) -> Iterator[tuple[str, bytes, bytes]]:
     if _fills(answers.paused_tail, windows.jobs):
         yield "paused_length", b"LLEN", b"paused"
     if _fills(answers.active_tail, ACTIVE_WINDOW):
         yield "active_length", b"LLEN", b"active"
-    if _fills(answers.schedulers_first, 2 * windows.schedulers):
+    if schedulers_skipped or _fills(answers.schedulers_first, 2 * windows.schedulers):
         yield "schedulers_length", b"ZCARD", b"repeat"
     if isinstance(answers.limiter_ttl, int) and answers.limiter_ttl != _NO_KEY:
         yield "limiter", b"GET", b"limiter"

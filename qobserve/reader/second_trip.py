@@ -71,7 +71,7 @@ class SecondTrip:
             middle = start + plan.expected
             stop = middle + len(stream)
             try:
-                details = plan.details(replies[start:middle], replies[middle:stop], self._now_ms)
+                details = plan.details(replies[start:middle], replies[middle:stop], look.answers.events, self._now_ms)
                 understood.append((look, plan, details))
             except Exception as exc:  # noqa: BLE001 - as above
                 self.failed.append(_not_understood(look.queue, exc))

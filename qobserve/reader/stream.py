@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qobserve.model.events import entry_id, ready_events
+from qobserve.model.events import entry_bytes, entry_id, ready_events
 from qobserve.reader.connection import pack
 from qobserve.reader.memory import ReadyEvent
 
@@ -24,13 +24,24 @@ if TYPE_CHECKING:
 def stream_commands(queue: QueueId, memory: QueueMemory, last: bytes, count: int) -> list[bytes]:
     """Ask for at most `count` entries; `last` is the id of the newest one."""
     key = queue.key(b"events")
-    if memory.cursor is None or entry_id(last) < entry_id(memory.cursor):  # never read, or begun anew
+    if is_first_read(memory, last):
         return [pack(b"XREVRANGE", key, b"+", b"-", b"COUNT", b"%d" % count)]
     half = b"%d" % max(count // 2, 1)
     return [
         pack(b"XRANGE", key, b"(" + memory.cursor, b"+", b"COUNT", half),
         pack(b"XREVRANGE", key, b"+", b"-", b"COUNT", half),
     ]
+
+
+def is_first_read(memory: QueueMemory, last: bytes) -> bool:
+    """Whether the stream is read from its end: never read before, not deep enough, or begun anew."""
+    return memory.cursor is None or memory.shallow or entry_id(last) < entry_id(memory.cursor)
+
+
+def forget_unproven(memory: QueueMemory) -> None:
+    """Drop the events that later ones may have overtaken unseen: all but those whose job's hash proves them."""
+    memory.events = {job: event for job, event in memory.events.items() if event.times is not None}
+    memory.asked = {}
 
 
 def absorb(memory: QueueMemory, replies: Sequence[Reply], last: bytes, kept: int) -> bool:
@@ -45,6 +56,9 @@ def absorb(memory: QueueMemory, replies: Sequence[Reply], last: bytes, kept: int
     pieces = [reply for reply in replies if isinstance(reply, list)]
     if len(pieces) < len(replies):
         return False
+    memory.entry_bytes = max(*map(entry_bytes, pieces), (memory.entry_bytes or 0) // 2)
+    if len(pieces) == 1:
+        forget_unproven(memory)
     for job, ms in sorted(ready_events(pieces).items(), key=lambda event: event[1]):
         known = memory.events.pop(job, None)
         memory.events[job] = known if known is not None and known.ms >= ms else ReadyEvent(ms, None)
@@ -81,10 +95,10 @@ def event_of(memory: QueueMemory, job: bytes, times: JobTimes, *, up_to_date: bo
     if event is None:
         return None
     if event.times is None:
-        ran_before = times.processed_on is not None and times.processed_on <= event.ms
-        speaks = up_to_date or times.fresh or ran_before
+        since = times.timestamp if times.fresh else times.processed_on
+        speaks = up_to_date or (since is not None and since <= event.ms)
     else:
-        speaks = event.times == times
+        speaks = times.same_wait(event.times)
     if not speaks:
         return None
     memory.events[job] = ReadyEvent(event.ms, times)
@@ -95,6 +109,6 @@ def forget_the_past(memory: QueueMemory, times: Mapping[bytes, JobTimes]) -> Non
     """Drop events and questions of jobs whose hash says something else now."""
     for job, now in times.items():
         event = memory.events.get(job)
-        if event is not None and event.times is not None and event.times != now:
+        if event is not None and event.times is not None and not now.same_wait(event.times):
             del memory.events[job]
-    memory.asked = {job: then for job, then in memory.asked.items() if times.get(job) == then}
+    memory.asked = {job: then for job, then in memory.asked.items() if job in times and then.same_wait(times[job])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from qobserve.config import Settings, Slo, TargetSettings
     from qobserve.model.keys import QueueId
     from qobserve.server.target import MakeReader
+
+LOG = logging.getLogger("qobserve.server")
 
 _MOST_PROMISES = 20_000
 
@@ -69,6 +72,7 @@ class Scraper:
         self._collect_by(settings)
         await asyncio.gather(*(target.start() for target in targets.values() if target not in before))
         for alias in self._stand_ins:
+            LOG.info("the former target answers until the new one has been read", extra={"target": alias})
             self._in_background(self._hand_over(alias, targets[alias]))
         for target in before - {*targets.values(), *self._stand_ins.values()}:
             self._retire(target)

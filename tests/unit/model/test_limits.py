@@ -41,7 +41,14 @@ def test_for_how_long_no_job_is_taken(
     held_back: bool,  # noqa: FBT001 - a parameter of the test
     expected: int | None,
 ) -> None:
-    assert rate_limited_ms(counter, ttl, maximum, held_back=held_back) == expected
+    assert rate_limited_ms(counter, ttl, maximum, held_back=held_back, busy=False) == expected
+
+
+@pytest.mark.parametrize(("maximum", "expected"), [(None, None), (b"10", 500)])
+def test_a_limit_by_hand_binds_workers_that_have_none_of_their_own_only_where_it_is_global(
+    maximum: Reply, expected: int | None
+) -> None:
+    assert rate_limited_ms(BY_HAND, 500, maximum, held_back=False, busy=True) == expected
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from qobserve.model.reply import Fault
-from qobserve.model.schedulers import END_FIELDS, going_on, parse_schedulers
+from qobserve.model.schedulers import END_FIELDS, PENDING_FIELDS, going_on, has_ended, parse_schedulers
 from qobserve.model.snapshot import Scheduler
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NEXT = 1796035300000
 WRONGTYPE = Fault("WRONGTYPE Operation against a key holding the wrong kind of value")
+NO_JOB: Reply = [None, None]
 LEGACY = b"mail::1796035299999::5000"
 """A repeatable job whose end date is 1 ms before its next run."""
 
@@ -42,13 +43,29 @@ def test_members_and_their_next_runs(reply: Reply, schedulers: dict[bytes, int])
 
 def seen(name: bytes, *end: Reply) -> bool | None:
     """Whether the scheduler is certain to go on; None where it has come to its end."""
-    found = going_on({name: NEXT}, {name: list(end)}, NEXT)
+    ended = [name] if has_ended(name, NEXT, list(end), NO_JOB, NEXT) else []
+    found = going_on({name: NEXT}, ended, {name: list(end)})
     assert [(scheduler.id, scheduler.next_ms) for scheduler in found] in ([], [(name.decode(), NEXT)])
     return found[0].certain if found else None
 
 
 def test_fields_that_tell_the_end() -> None:
     assert END_FIELDS == (b"limit", b"ic", b"endDate")
+    assert PENDING_FIELDS == (b"timestamp", b"processedOn")
+
+
+@pytest.mark.parametrize(
+    ("job", "ended"),
+    [
+        pytest.param([b"1796035300000", None], False, id="its last run is late"),
+        pytest.param([b"1796035300000", b"1796035300001"], True, id="its last run has begun"),
+        pytest.param(NO_JOB, True, id="its last run is over and gone"),
+        pytest.param(WRONGTYPE, True, id="nobody knows of its last run"),
+    ],
+)
+def test_a_scheduler_whose_last_run_is_still_to_come_has_not_ended(job: Reply, ended: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    assert has_ended(b"nightly", NEXT, [b"7", b"7", None], job, NEXT + 1) is ended
+    assert has_ended(b"nightly", NEXT, [None, b"7", b"%d" % NEXT], job, NEXT + 1) is ended
 
 
 @pytest.mark.parametrize(
@@ -77,6 +94,8 @@ def test_the_end_of_a_scheduler(limit: Reply, made: Reply, end_date: Reply, cert
     [
         pytest.param(LEGACY, None, id="over"),
         pytest.param(b"mail:7:1796035299999:Europe/Rome:0 3 * * *", None, id="over, with an id and a time zone"),
+        pytest.param(b"tenant:eu:42:7:1796035299999::5000", None, id="over, with colons in the name"),
+        pytest.param(b"tenant:eu:42:7:::5000", False, id="without an end, with colons in the name"),
         pytest.param(b"mail::1796035300000::5000", False, id="not over"),
         pytest.param(b"mail::::5000", False, id="without an end"),
         pytest.param(b"mail:7", False, id="too short to hold one"),
@@ -93,25 +112,26 @@ def test_the_name_of_a_scheduler_that_tells_its_end_is_only_a_name() -> None:
 
 @pytest.mark.parametrize("reply", [None, WRONGTYPE, [b"1", b"1"], b"text", 7])
 def test_an_end_that_was_not_told_leaves_it_open(reply: Reply) -> None:
-    assert going_on({b"nightly": NEXT}, {b"nightly": reply}, NEXT) == (
-        Scheduler(id="nightly", next_ms=NEXT, certain=False),
-    )
+    assert not has_ended(b"nightly", NEXT, reply, NO_JOB, NEXT)
+    assert going_on({b"nightly": NEXT}, [], {b"nightly": reply}) == [
+        Scheduler(id="nightly", next_ms=NEXT, certain=False)
+    ]
 
 
 def test_schedulers_that_are_not_late_are_not_asked_and_keep_their_order() -> None:
     schedulers = {b"late": 1, b"ended": 2, LEGACY: NEXT, b"\xff": 4}
     ends: dict[bytes, Reply] = {b"late": [None, b"1", None], b"ended": [b"1", b"1", None]}
 
-    assert going_on(schedulers, ends, NEXT) == (
+    assert going_on(schedulers, [b"ended"], ends) == [
         Scheduler(id="late", next_ms=1),
         Scheduler(id=LEGACY.decode(), next_ms=NEXT),
         Scheduler(id="\\xff", next_ms=4),
-    )
+    ]
 
 
 def test_a_run_before_the_end_date_that_is_past_is_the_last_one() -> None:
     """With a cron pattern BullMQ plans nothing beyond the end date: the score stays at the last run before it."""
     end = [None, b"5", b"%d" % (NEXT + 30_000)]
 
-    assert going_on({b"cron": NEXT}, {b"cron": end}, NEXT + 30_000) == (Scheduler(id="cron", next_ms=NEXT),)
-    assert going_on({b"cron": NEXT}, {b"cron": end}, NEXT + 30_001) == ()
+    assert not has_ended(b"cron", NEXT, end, NO_JOB, NEXT + 30_000)
+    assert has_ended(b"cron", NEXT, end, NO_JOB, NEXT + 30_001)

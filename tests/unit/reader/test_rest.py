@@ -15,9 +15,14 @@ NOTHING = Answers(*[None] * len(Answers._fields))
 WINDOWS = Windows(jobs=3, schedulers=2)
 
 
-def asked(answers: Answers) -> dict[str, list[bytes]]:
+def asked(answers: Answers, *, schedulers_skipped: bool = False) -> dict[str, list[bytes]]:
     """The words of each command."""
-    return {name: packed.split(b"\r\n")[2::2] for name, packed in rest_commands(QUEUE, answers, WINDOWS).items()}
+    commands = rest_commands(QUEUE, answers, WINDOWS, schedulers_skipped=schedulers_skipped)
+    return {name: packed.split(b"\r\n")[2::2] for name, packed in commands.items()}
+
+
+def test_a_window_that_begins_behind_schedulers_that_have_ended_does_not_tell_how_many_there_are() -> None:
+    assert asked(NOTHING, schedulers_skipped=True) == {"schedulers_length": [b"ZCARD", b"bull:q:repeat"]}
 
 
 def test_all_that_is_open_is_asked_by_the_names_of_the_answers() -> None:

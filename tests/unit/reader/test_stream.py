@@ -149,7 +149,8 @@ def test_a_job_that_is_heard_of_again_is_among_the_newest() -> None:
         pytest.param(ReadyEvent(1100, RAN), RAN, False, 1100, id="the hash is the same as then"),
         pytest.param(ReadyEvent(1300, FRESH), RAN, True, None, id="the hash has changed since"),
         pytest.param(ReadyEvent(1300, RAN), FRESH, True, None, id="another job of the same id"),
-        pytest.param(ReadyEvent(1100, FRESH), replace(FRESH, priority=3), False, None, id="moved to another priority"),
+        pytest.param(ReadyEvent(1100, FRESH), replace(FRESH, priority=3), False, 1100, id="moved to another priority"),
+        pytest.param(ReadyEvent(900, None), FRESH, False, None, id="an event of an earlier job of the same id"),
     ],
 )
 def test_an_event_is_believed_only_of_the_wait_that_it_speaks_of(
