@@ -20,6 +20,9 @@ SECTION_TITLES = {
     "web": "Web",
     "collector": "Collectors",
     "slo": "Promises (SLO)",
+    "follow": "Following the events",
+    "metrics": "Metrics",
+    "tracing": "Traces",
     "log": "Log",
 }
 

@@ -5,6 +5,7 @@ Importing this package reads nothing and loads neither YAML nor TLS, so that pur
 
 from __future__ import annotations
 
+from qobserve.config.following import FollowSettings, MetricsSettings, TracingSettings
 from qobserve.config.redis_url import url_database
 from qobserve.config.settings import (
     COLLECTOR_NAMES,
@@ -24,12 +25,15 @@ __all__ = [
     "COLLECTOR_NAMES",
     "DEFAULT_TARGET",
     "DiscoverySettings",
+    "FollowSettings",
     "LogSettings",
+    "MetricsSettings",
     "QueueSettings",
     "Settings",
     "Slo",
     "SloRule",
     "TargetSettings",
+    "TracingSettings",
     "WebSettings",
     "redacted",
     "url_database",

@@ -26,11 +26,15 @@ _RESERVED_PATHS = ("/", "/scrape", "/discover")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A type of setting: `parse` raises ValueError with a sentence; `metavar` stands for the value in help texts."""
+    """A type of setting: `parse` raises ValueError with a sentence; `metavar` stands for the value in help texts.
+
+    `many` takes several texts, with `commas` also in one, and a tuple is the value; `path` is relative to its file.
+    """
 
     metavar: str
     parse: Callable[[str], object]
     many: bool = False
+    commas: bool = False
     flag: bool = False
     path: bool = False
     show: Callable[[object], str] = str

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from qobserve.config.environment import read_environment
 from qobserve.config.flags import read_flags
+from qobserve.config.following import FollowSettings, MetricsSettings, TracingSettings
+from qobserve.config.following_checks import following_problems
 from qobserve.config.given import Rank, Source
 from qobserve.config.resolve import resolve
 from qobserve.config.settings import COLLECTOR_NAMES, DEFAULT_TARGET, LogSettings, Settings, Slo, SloRule, WebSettings
@@ -64,6 +66,7 @@ def collect(words: Sequence[str], environ: Mapping[str, str]) -> Outcome:
         *top.problems,
         *target_problems,
         *rule_problems,
+        *following_problems(top),
     )
     settings = Settings(
         targets=targets,
@@ -71,6 +74,9 @@ def collect(words: Sequence[str], environ: Mapping[str, str]) -> Outcome:
         collectors={name: bool(top.get(f"collector.{name.replace('_', '-')}")) for name in COLLECTOR_NAMES},
         slo=Slo.model_validate(_fields(top, Slo)),
         slo_rules=rules,
+        follow=FollowSettings.model_validate(_fields(top, FollowSettings)),
+        metrics=MetricsSettings.model_validate(_fields(top, MetricsSettings)),
+        tracing=TracingSettings.model_validate(_fields(top, TracingSettings)),
         log=LogSettings.model_validate(_fields(top, LogSettings)),
         once=bool(top.get("once")),
         config_file=_path(top, "config.file"),

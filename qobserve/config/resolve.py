@@ -67,7 +67,7 @@ def resolve(*sources: Source) -> Resolved:
 def _parse(given: Given) -> tuple[object, list[str]]:
     """The value, and what is wrong with each of its texts."""
     kind = given.setting.kind
-    texts = given.texts
+    texts = given.texts if not kind.commas else tuple(part for text in given.texts for part in text.split(","))
     if kind.path and given.folder is not None:
         texts = tuple(str(given.folder / text) for text in texts)
     parsed: list[object] = []

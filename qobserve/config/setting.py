@@ -9,7 +9,7 @@ from qobserve.config.settings import Settings
 
 if TYPE_CHECKING:
     from qobserve.config.kinds import Kind
-    from qobserve.config.settings import Values
+    from qobserve.config.values import Values
 
 
 PREFIX = "QOBSERVE_"

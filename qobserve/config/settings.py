@@ -7,9 +7,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr  # noqa: TC002 - SecretStr is in annotations, as above
+from pydantic import Field, SecretStr  # noqa: TC002 - SecretStr is in annotations, as above
 
+from qobserve.config.following import FollowSettings, MetricsSettings, TracingSettings
 from qobserve.config.shown import redacted
+from qobserve.config.values import Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +20,9 @@ COLLECTOR_NAMES = (
     "depth",
     "age",
     "throughput",
+    "latency",
+    "drain",
+    "events",
     "workers",
     "limits",
     "schedulers",
@@ -27,12 +32,6 @@ COLLECTOR_NAMES = (
     "info",
 )
 DEFAULT_TARGET = "default"
-
-
-class Values(BaseModel):
-    """What all settings models share: they are frozen and refuse names that they do not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class DiscoverySettings(Values):
@@ -139,6 +138,9 @@ class Settings(Values):
     collectors: Mapping[str, bool] = Field(default_factory=lambda: dict.fromkeys(COLLECTOR_NAMES, True))
     slo: Slo = Slo()
     slo_rules: tuple[SloRule, ...] = ()
+    follow: FollowSettings = FollowSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    tracing: TracingSettings = TracingSettings()
     log: LogSettings = LogSettings()
     once: bool = False
     config_file: Path | None = None

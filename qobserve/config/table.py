@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qobserve.config import kinds
+from qobserve.config.following_table import FOLLOWING_TABLE
 from qobserve.config.setting import Setting
 from qobserve.config.settings import COLLECTOR_NAMES, LogSettings, Settings, Slo, TargetSettings, WebSettings
 from qobserve.config.target_table import TARGET_TABLE
@@ -80,6 +81,7 @@ SETTINGS: tuple[Setting, ...] = (
         field="objective",
         help="Share of the jobs that should start in time: 0.995 or 99.5%.",
     ),
+    *FOLLOWING_TABLE,
     Setting(
         name="log.level",
         kind=kinds.one_of("debug", "info", "warning", "error"),

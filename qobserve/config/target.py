@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from qobserve.config.redis_url import scheme, url_database
 from qobserve.config.settings import DiscoverySettings, QueueSettings, TargetSettings
 from qobserve.config.shown import quoted_name
 from qobserve.config.table import SETTINGS
+from qobserve.config.tls_files import tls_file_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,31 +79,13 @@ def _one_server(resolved: Resolved, *, sentinel: bool, cluster: bool) -> Iterato
 
 
 def _tls(resolved: Resolved) -> Iterator[str]:
-    values = resolved.values
     cert, key, ca = (f"redis.tls-{part}-file" for part in ("client-cert", "client-key", "ca-cert"))
-    for one, other in ((cert, key), (key, cert)):
-        if one in values and other not in values and resolved.sure(other):
-            yield f"{values[one].source}: a client certificate and its key go together, set {other} as well"
     plain = scheme(str(resolved.get("redis.url"))) != "rediss" and not resolved.get("redis.sentinel-tls")
     if plain and resolved.sure("redis.url", "redis.sentinel-tls"):
         for value in resolved.given(*_TLS):
             if value.value is not False:
                 yield f"{value.source}: it is of use with TLS only, and the URL does not begin with rediss://"
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if ca in values:
-        try:
-            context.load_verify_locations(cafile=str(values[ca].value))
-        except (ssl.SSLError, OSError):
-            yield f"{values[ca].source}: {quoted_name(str(values[ca].value))} holds no certificates in PEM form"
-    if cert in values and key in values:
-        try:
-            context.load_cert_chain(str(values[cert].value), str(values[key].value), password="")
-        except (ssl.SSLError, OSError):
-            files = f"{quoted_name(str(values[cert].value))} and {quoted_name(str(values[key].value))}"
-            yield (
-                f"{values[cert].source}: {files} are not a certificate and its key in PEM form, "
-                "the key without a passphrase"
-            )
+    yield from tls_file_problems(resolved, ca, cert, key)
 
 
 def _watches_something(resolved: Resolved, at: str) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qobserve.metrics.collector import Collector, OfQueue, value
+from qobserve.metrics.collector import Collector, OfClock, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
+from qobserve.metrics.merge import Merge
 from qobserve.model.states import State
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from qobserve.metrics.collector import Seen
     from qobserve.metrics.family import Row
+    from qobserve.model.snapshot import QueueSnapshot
 
 OLDEST = Family(
     "bullmq_queue_oldest_job_age_seconds",
@@ -49,8 +51,8 @@ _WAITING, _PRIORITIZED, _ACTIVE = _of(State.WAITING), _of(State.PRIORITIZED), _o
 _WAITING_CHILDREN, _FAILED = _of(State.WAITING_CHILDREN), _of(State.FAILED)
 
 
-def _ages(queue: str, seen: Seen) -> Iterator[Row]:
-    read, jobs = seen.queue, seen.queue.jobs
+def _since(queue: str, read: QueueSnapshot) -> Iterator[tuple[str, int | None]]:
+    jobs = read.jobs
     waiting = None if read.waiting_since is None else read.waiting_since.ms
     prioritized = None if read.prioritized_since is None else read.prioritized_since.ms
     waiting_jobs = jobs[State.WAITING] + jobs[State.PAUSED] if State.WAITING in jobs and State.PAUSED in jobs else None
@@ -61,10 +63,8 @@ def _ages(queue: str, seen: Seen) -> Iterator[Row]:
         (_WAITING_CHILDREN, jobs.get(State.WAITING_CHILDREN), read.waiting_children_since_ms),
         (_FAILED, jobs.get(State.FAILED), read.failed_since_ms),
     ):
-        if since_ms is not None:
-            yield queue + suffix, max(seen.now_ms - since_ms, 0) / 1000
-        elif count == 0:
-            yield queue + suffix, 0
+        if since_ms is not None or count == 0:
+            yield queue + suffix, since_ms
 
 
 def _exact(queue: str, seen: Seen) -> Iterator[Row]:
@@ -82,9 +82,9 @@ def _overdue(queue: str, seen: Seen) -> Iterator[Row]:
 COLLECTOR = Collector(
     "age",
     (
-        OfQueue(OLDEST, _ages, hinge=None),
-        OfQueue(EXACT, _exact),
-        OfQueue(OVERDUE, _overdue, hinge=lambda seen: seen.queue.overdue_ms(seen.now_ms)),
-        value(NEXT_DELAYED, lambda queue: queue.due_ms, per=1000),
+        OfClock(OLDEST, _since),
+        OfQueue(EXACT, _exact, merge=Merge.MIN),
+        OfQueue(OVERDUE, _overdue, hinge=lambda seen: seen.queue.overdue_ms(seen.now_ms), merge=Merge.MAX),
+        value(NEXT_DELAYED, lambda queue: queue.due_ms, per=1000, merge=Merge.MIN),
     ),
 )

@@ -1,62 +1,28 @@
-"""One scrape after the other: runs the collectors over snapshots, and prints anew only what has changed.
-
-A queue at rest has the same snapshot, the very object, as last time. What was printed of it is kept, except where the
-clock matters. With a thousand queues that halves the cost of a scrape.
-"""
+"""One scrape after the other: runs the collectors over snapshots, each of them on its own."""
 
 from __future__ import annotations
 
 import logging
+from operator import is_
 from typing import TYPE_CHECKING
 
 from qobserve.metrics import COLLECTORS
-from qobserve.metrics.collector import OfQueue, OfServers, Seen, nothing
+from qobserve.metrics.collector import Seen, Shown
 from qobserve.metrics.exporter import scrape_samples
-from qobserve.metrics.family import Samples, queue_labels
+from qobserve.metrics.printer import Printer
+from qobserve.metrics.templates import Templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from qobserve.config import Slo
     from qobserve.metrics.collector import Collector
+    from qobserve.metrics.family import Samples
+    from qobserve.metrics.tally import Tally
     from qobserve.model.keys import QueueId
-    from qobserve.model.snapshot import QueueSnapshot, RedisFacts, Snapshot
+    from qobserve.model.snapshot import QueueSnapshot, Snapshot
 
 LOG = logging.getLogger("qobserve.metrics")
-
-
-class _Printer:
-    """Prints one collector's families; what is as it was last time is kept."""
-
-    def __init__(self, collector: Collector) -> None:
-        self._sources = collector.sources
-        self._lasting = [each for each in collector.sources if isinstance(each, OfQueue) and each.hinge is not None]
-        self._hinges = [each.hinge for each in self._lasting if each.hinge not in (None, nothing)]
-        self._kept: dict[str, tuple[QueueSnapshot, list[object], tuple[str, ...]]] = {}
-
-    def samples(self, queues: Mapping[str, Seen], servers: Sequence[RedisFacts]) -> Iterator[Samples]:
-        """Each family, in the collector's order."""
-        lasting = self._columns(queues)
-        for source in self._sources:
-            family = source.family
-            if isinstance(source, OfServers):
-                yield family.samples(source.rows(servers))
-            elif source.hinge is not None:
-                yield Samples(family, next(lasting, ()))
-            else:
-                yield Samples(family, tuple([family.lines(source.rows(*queue)) for queue in queues.items()]))
-
-    def _columns(self, queues: Mapping[str, Seen]) -> Iterator[tuple[str, ...]]:
-        """For each lasting family the blocks of all queues."""
-        before, kept = self._kept, {}
-        for labels, seen in queues.items():
-            known, hinges = before.get(labels), [hinge(seen) for hinge in self._hinges]
-            if known is None or known[0] is not seen.queue or known[1] != hinges:
-                blocks = [each.family.lines(each.rows(labels, seen)) for each in self._lasting]
-                known = (seen.queue, hinges, tuple(blocks))
-            kept[labels] = known
-        self._kept = kept
-        return zip(*[blocks for _, _, blocks in kept.values()], strict=True)
 
 
 class Collection:
@@ -66,6 +32,8 @@ class Collection:
         enabled: Collectors by name; those that are missing run.
         slo: The promise made for a queue, if any; the same as long as this object lives.
         collectors: The table.
+        tally: What was counted of the events; None where they are not followed. It may outlive this object.
+        queue_templates: Globs of queues that are shown as one; with a tally its own count.
     """
 
     def __init__(
@@ -74,43 +42,82 @@ class Collection:
         enabled: Mapping[str, bool],
         slo: Callable[[QueueId], Slo | None],
         collectors: Iterable[Collector] = COLLECTORS,
+        tally: Tally | None = None,
+        queue_templates: Sequence[str] = (),
     ) -> None:
         self._slo = slo
-        self._printers = {
-            collector.name: _Printer(collector) for collector in collectors if enabled.get(collector.name, True)
+        self._tally = tally
+        self._templates = Templates(queue_templates) if tally is None else tally.templates
+        printers = {
+            collector.name: Printer(collector, followed=tally is not None)
+            for collector in collectors
+            if enabled.get(collector.name, True)
         }
-        self._dropped: dict[str, int] = {}
+        self._printers = {name: printer for name, printer in printers.items() if printer}
+        self._looks: dict[str, tuple[QueueSnapshot, ...]] = {}
+        self._before: dict[str, object] = {}
+        self._dropped = dict.fromkeys(("schedulers", "collision", "job_name"), 0)
 
     def collect(self, snapshot: Snapshot) -> list[Samples]:
         """Everything that a scrape of the target shows."""
-        queues = self._distinct(snapshot)
+        shown = self._shown(snapshot)
+        changed = self._changed(shown)
         unread = {problem.part for problem in snapshot.problems()}
         samples: list[Samples] = []
         succeeded: dict[str, bool] = {}
         servers = [server.facts for server in snapshot.servers if server.facts is not None]
+        complete = snapshot.trouble is None
         for name, printer in self._printers.items():
             try:
-                samples += list(printer.samples(queues, servers))
+                samples += list(printer.samples(shown, servers, changed, complete=complete))
             except Exception:  # the isolation of one collector from the others is the point of the loop
                 LOG.exception("a collector failed", extra={"collector": name})
+                printer.forget()
                 unread.add(name)
-            succeeded[name] = snapshot.trouble is None and name not in unread
+            succeeded[name] = complete and name not in unread
         return [*scrape_samples(snapshot, succeeded, self._dropped), *samples]
 
-    def _distinct(self, snapshot: Snapshot) -> dict[str, Seen]:
-        """Queues by their labels; of two whose names read the same (one of them no UTF-8) the first stays."""
-        seen: dict[str, Seen] = {}
-        collisions = beyond = 0
+    def _changed(self, shown: Mapping[str, Shown]) -> list[str] | None:
+        """What is not as it was the last time; None where there are other labels now, or in another order."""
+        looks = {labels: each.look for labels, each in shown.items()}
+        before, self._before = self._before, looks
+        if list(before) != list(looks):
+            return None
+        return [labels for labels, look in looks.items() if before[labels] is not look]
+
+    def _shown(self, snapshot: Snapshot) -> dict[str, Shown]:
+        """What is shown under which labels; this begins a new page in each book."""
+        shown: dict[str, Shown] = {}
+        looks: dict[str, tuple[QueueSnapshot, ...]] = {}
+        for labels, (members, merged) in self._members(snapshot).items():
+            look: object = members[0].queue
+            if merged:
+                queues = tuple(seen.queue for seen in members)
+                before = self._looks.get(labels, ())
+                look = looks[labels] = (
+                    before if len(before) == len(queues) and all(map(is_, before, queues)) else queues
+                )
+            book = None if self._tally is None else self._tally.book(labels)
+            if book is not None:
+                book.turn()
+            shown[labels] = Shown(tuple(members), merged, look, book)
+        self._looks = looks
+        if self._tally is not None:
+            self._dropped["job_name"] = self._tally.names_left_out
+        return shown
+
+    def _members(self, snapshot: Snapshot) -> dict[str, tuple[list[Seen], bool]]:
+        """The queues by their labels; of two whose names read the same (one of them no UTF-8) the first stays."""
+        found: dict[str, tuple[list[Seen], bool]] = {}
         for server in snapshot.servers:
             for queue in server.queues:
-                labels = queue_labels(queue.queue)
-                beyond += queue.schedulers_hidden
-                if labels in seen:
-                    collisions += 1
+                labels, merged = self._templates.labels(queue.queue)
+                self._dropped["schedulers"] += queue.schedulers_hidden
+                known = found.get(labels)
+                if known is None:
+                    found[labels] = ([Seen(queue, server.now_ms, self._slo(queue.queue))], merged)
+                elif merged and known[1]:
+                    known[0].append(Seen(queue, server.now_ms, self._slo(queue.queue)))
                 else:
-                    seen[labels] = Seen(queue, server.now_ms, self._slo(queue.queue))
-        self._dropped = {
-            "schedulers": self._dropped.get("schedulers", 0) + beyond,
-            "collision": self._dropped.get("collision", 0) + collisions,
-        }
-        return seen
+                    self._dropped["collision"] += 1
+        return found

@@ -32,8 +32,8 @@ DISCOVERY_DURATION = Family(
 SERIES_DROPPED = Family(
     "bullmq_series_dropped_total",
     "counter",
-    "Series left out since the exporter started, counted at every scrape, by reason: schedulers beyond their limit, or "
-    "names that read the same (collision).",
+    "Series left out since the exporter started, by reason: at every scrape, schedulers beyond their limit and queues "
+    "whose names read the same as another's (collision); once each, up to 10,000, job names beyond theirs (job_name).",
     ("reason",),
 )
 BUILD_INFO = Family(

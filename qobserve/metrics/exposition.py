@@ -42,7 +42,7 @@ def render(families: Iterable[Samples], content_type: str) -> bytes:
     for samples in families:
         if any(samples.blocks):
             text += _head(samples.family, openmetrics=openmetrics)
-            text += samples.blocks
+            text += samples.exemplified if openmetrics and samples.exemplified is not None else samples.blocks
     if openmetrics:
         text.append("# EOF\n")
     return "".join(text).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from prometheus_client.utils import floatToGoString
 
@@ -30,13 +30,15 @@ class Family:
         name: The full name; a counter's ends in `_total`.
         type: Prometheus's word.
         help: One sentence, with unit and edge cases.
-        labels: The names of its labels.
+        labels: The names of its labels; a histogram's `le` is not among them.
+        optional: The names of labels that it has by some settings only.
     """
 
     name: str
-    type: Literal["gauge", "counter"]
+    type: Literal["gauge", "counter", "histogram"]
     help: str
     labels: tuple[str, ...] = OF_QUEUE
+    optional: tuple[str, ...] = ()
 
     def samples(self, rows: Iterable[Row]) -> Samples:
         """The family with these rows."""
@@ -55,10 +57,21 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """A family and what it has to say in one scrape: blocks of printed lines, some of them empty."""
+    """A family and what it has to say in one scrape: blocks of printed lines, some of them empty.
+
+    `exemplified` are the same blocks with exemplars, where any has one; only OpenMetrics knows them.
+    """
 
     family: Family
     blocks: tuple[str, ...]
+    exemplified: tuple[str, ...] | None = None
+
+
+class Lines(NamedTuple):
+    """Printed lines without and with exemplars."""
+
+    plain: str
+    exemplified: str
 
 
 def number(value: float) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from qobserve.metrics.collector import Collector, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
+from qobserve.metrics.merge import Merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,4 +34,10 @@ def _info(queue: str, seen: Seen) -> Iterator[Row]:
     yield f"{before},{queue},{label('version', read.version)}", 1
 
 
-COLLECTOR = Collector("info", (OfQueue(INFO, _info), value(READ_SUCCESS, lambda queue: not queue.problems)))
+COLLECTOR = Collector(
+    "info",
+    (
+        OfQueue(INFO, _info, merge=Merge.MAX),
+        value(READ_SUCCESS, lambda queue: not queue.problems, merge=Merge.MIN),
+    ),
+)

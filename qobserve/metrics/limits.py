@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from qobserve.metrics.collector import Collector, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
+from qobserve.metrics.merge import Merge
 from qobserve.model.blocked import Reason, lateness, reasons
 
 if TYPE_CHECKING:
@@ -51,10 +52,10 @@ def _blocked(queue: str, seen: Seen) -> Iterator[Row]:
 COLLECTOR = Collector(
     "limits",
     (
-        value(PAUSED, lambda queue: queue.paused),
-        value(CONCURRENCY_LIMIT, lambda queue: queue.concurrency_limit),
-        value(RATE_LIMITED, lambda queue: queue.rate_limited_ms, per=1000),
+        value(PAUSED, lambda queue: queue.paused, merge=Merge.MAX),
+        value(CONCURRENCY_LIMIT, lambda queue: queue.concurrency_limit, merge=Merge.MIN),
+        value(RATE_LIMITED, lambda queue: queue.rate_limited_ms, per=1000, merge=Merge.MAX),
         value(UNLOCKED, lambda queue: queue.unlocked),
-        OfQueue(BLOCKED, _blocked, hinge=lambda seen: lateness(seen.queue, seen.now_ms)),
+        OfQueue(BLOCKED, _blocked, hinge=lambda seen: lateness(seen.queue, seen.now_ms), merge=Merge.MAX),
     ),
 )

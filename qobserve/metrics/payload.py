@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qobserve.metrics.collector import Collector, value
 from qobserve.metrics.family import Family
+from qobserve.metrics.merge import Merge
 
 DATA_BYTES = Family(
     "bullmq_job_data_bytes",
@@ -12,4 +13,4 @@ DATA_BYTES = Family(
 )
 
 
-COLLECTOR = Collector("payload", (value(DATA_BYTES, lambda queue: queue.data_bytes),))
+COLLECTOR = Collector("payload", (value(DATA_BYTES, lambda queue: queue.data_bytes, merge=Merge.MAX),))

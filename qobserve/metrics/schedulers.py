@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from qobserve.metrics.collector import Collector, OfQueue, value
 from qobserve.metrics.family import OF_QUEUE, Family, label
+from qobserve.metrics.merge import Merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,5 +30,6 @@ def _next_runs(queue: str, seen: Seen) -> Iterator[Row]:
 
 
 COLLECTOR = Collector(
-    "schedulers", (value(SCHEDULERS, lambda queue: queue.scheduler_count), OfQueue(NEXT_RUN, _next_runs))
+    "schedulers",
+    (value(SCHEDULERS, lambda queue: queue.scheduler_count), OfQueue(NEXT_RUN, _next_runs, merge=Merge.MIN)),
 )

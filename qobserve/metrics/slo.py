@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from qobserve.metrics.collector import Collector, OfQueue
 from qobserve.metrics.family import Family
+from qobserve.metrics.merge import Merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,4 +36,4 @@ def _objective(queue: str, seen: Seen) -> Iterator[Row]:
         yield queue, seen.slo.objective
 
 
-COLLECTOR = Collector("slo", (OfQueue(WAIT, _wait), OfQueue(OBJECTIVE, _objective)))
+COLLECTOR = Collector("slo", (OfQueue(WAIT, _wait, merge=Merge.MIN), OfQueue(OBJECTIVE, _objective, merge=Merge.MAX)))

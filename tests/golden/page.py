@@ -1,14 +1,18 @@
-"""A fixed look at one Redis: a queue that is known in full, an idle one, and one that could not be read."""
+"""A fixed look at one Redis: a queue that is known in full, an idle one, one that could not be read; and its tally."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from qobserve.config import Slo
+from qobserve.config import MetricsSettings, Slo
 from qobserve.metrics.collection import Collection
 from qobserve.metrics.exposition import OPENMETRICS, TEXT, render
+from qobserve.metrics.tally import Tally
 from qobserve.model.job import ReadyAt
 from qobserve.model.keys import QueueId
+from qobserve.model.run import Card, Counted, Outcome, Run, Started
 from qobserve.model.snapshot import (
     Groups,
     Problem,
@@ -20,6 +24,9 @@ from qobserve.model.snapshot import (
     Workers,
 )
 from qobserve.model.states import State
+
+if TYPE_CHECKING:
+    from qobserve.metrics.family import Samples
 
 FILES = {
     Path(__file__).with_name("scrape.txt"): TEXT,
@@ -117,6 +124,60 @@ SNAPSHOT = Snapshot(
 _SLO = {FULL.queue: Slo(wait=30.0, objective=0.999), EMPTY.queue: Slo(wait=0.5)}
 
 
+BEFORE = Snapshot(
+    servers=(
+        ServerSnapshot(
+            now_ms=NOW_MS - 60_000, queues=(replace(FULL, jobs={**FULL.jobs, State.WAITING: 37}), EMPTY), facts=SERVER
+        ),
+    )
+)
+"""A minute earlier the backlog was larger."""
+
+COUNTS = {
+    "added": 1_000_021,
+    "completed": 120,
+    "failed": 3,
+    "retried": 14,
+    "stalled": 2,
+    "delayed": 15,
+    "deduplicated": 6,
+    "removed": 7,
+    "retries-exhausted": 1,
+    "attempts_failed": 17,
+}
+TRACED = Card(traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+UNTRACED = Card(traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
+
+
+def tally() -> Tally:
+    """What was counted of the queue that is known in full; nothing yet of the idle one; the third is not followed."""
+    counted, queue = Tally(MetricsSettings()), FULL.queue
+    counted.known(queue)
+    counted.known(EMPTY.queue)
+    for kind, count in COUNTS.items():
+        counted.take(Counted(queue=queue, kind=kind, count=count))
+    for number, (waited, ran, card) in enumerate(
+        [(10, 20, None), (11, 1_000, TRACED), (400, 1, UNTRACED), (90_000_000, 250, TRACED)]
+    ):
+        started = NOW_MS - 10_000 + number
+        begun = {"queue": queue, "job": str(number), "live": True, "card": card, "started_ms": started}
+        counted.take(Started(**begun, ready_ms=started - waited))
+        counted.take(Run(**begun, outcome=Outcome.COMPLETED, ended_ms=started + ran))
+    counted.missed(queue, 1_234)
+    counted.partial(queue, "removed")
+    counted.lag(queue, 0.25)
+    counted.lag(EMPTY.queue, 0.0)
+    return counted
+
+
+def looked_twice(**options: object) -> list[Samples]:
+    """The second look at this Redis: at the first one counters are shown at 0."""
+    given: dict[str, object] = {"enabled": {}, "slo": _SLO.get, "tally": tally(), **options}
+    collection = Collection(**given)  # type: ignore[arg-type]  # by name, with defaults for most
+    collection.collect(BEFORE)
+    return collection.collect(SNAPSHOT)
+
+
 def text(content_type: str) -> bytes:
     """The page as it is printed now."""
-    return render(Collection(enabled={}, slo=_SLO.get).collect(SNAPSHOT), content_type)
+    return render(looked_twice(), content_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qobserve.config.following import FollowSettings, MetricsSettings, TracingSettings
 from qobserve.config.reference import settings_reference
 from qobserve.config.settings import (
     DiscoverySettings,
@@ -16,6 +17,7 @@ from qobserve.config.table import BY_NAME, SETTINGS
 
 # Filled from the file as a whole or by the program itself, not by a setting of their own.
 COMPOSED = {(Settings, name) for name in ("targets", "web", "slo", "slo_rules", "log", "warnings")} | {
+    *((Settings, name) for name in ("follow", "metrics", "tracing")),
     (TargetSettings, "discovery"),
     (TargetSettings, "queues"),
 }
@@ -27,6 +29,7 @@ def test_no_name_and_no_variable_stands_for_two_settings() -> None:
 
 def test_every_value_can_be_set() -> None:
     models = (Settings, TargetSettings, DiscoverySettings, QueueSettings, WebSettings, LogSettings, Slo)
+    models += (FollowSettings, MetricsSettings, TracingSettings)
     fields = {(model, name) for model in models for name in model.model_fields}
     assert {(setting.owner, setting.field) for setting in SETTINGS} == fields - COMPOSED
 

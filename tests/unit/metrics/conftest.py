@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from golden.page import NOW_MS
 
-from qobserve.metrics.collector import OfServers, Seen
+from qobserve.metrics.collector import OfBook, OfClock, OfQueue, OfServers, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qobserve.config import Slo
     from qobserve.metrics.collector import Collector
+    from qobserve.metrics.family import Row
     from qobserve.model.snapshot import QueueSnapshot, RedisFacts
 
 Rows = dict[str, dict[str, float]]
@@ -21,7 +22,7 @@ Rows = dict[str, dict[str, float]]
 
 @pytest.fixture
 def collected() -> Callable[..., Rows]:
-    """Run a collector over one queue that is printed as `q`: its values by family and by the labels after `q`."""
+    """Run a collector over one queue, printed as `q`, without events: values by family and by labels after `q`."""
 
     def run(
         collector: Collector,
@@ -32,10 +33,12 @@ def collected() -> Callable[..., Rows]:
     ) -> Rows:
         found: Rows = {}
         for source in collector.sources:
-            if isinstance(source, OfServers):
-                rows = list(source.rows(servers))
-            else:
-                rows = [] if queue is None else list(source.rows("q", Seen(queue, NOW_MS, slo)))
+            rows: list[Row] = []
+            used = source.otherwise if isinstance(source, OfBook) else source
+            if isinstance(used, OfServers):
+                rows = list(used.rows(servers))
+            elif isinstance(used, OfQueue | OfClock) and queue is not None:
+                rows = list(used.rows("q", Seen(queue, NOW_MS, slo)))
             found[source.family.name] = dict(rows)
             assert len(found[source.family.name]) == len(rows), "a series is printed twice"
         return found

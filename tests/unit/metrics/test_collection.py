@@ -10,10 +10,12 @@ import pytest
 from golden.page import EMPTY, FULL, NOW_MS, SNAPSHOT, UNREAD
 from golden.printed import rows
 
+from qobserve.config import MetricsSettings
 from qobserve.metrics import COLLECTORS
 from qobserve.metrics.collection import Collection
 from qobserve.metrics.collector import Collector, OfQueue
 from qobserve.metrics.family import Family
+from qobserve.metrics.tally import Tally
 from qobserve.model.keys import QueueId
 from qobserve.model.snapshot import Problem, ServerSnapshot, Snapshot, Trouble
 from qobserve.model.states import State
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from qobserve.metrics.family import Row, Samples
 
 NAMES = [collector.name for collector in COLLECTORS]
+NONE_DROPPED = {f'reason="{reason}"': 0 for reason in ("schedulers", "collision", "job_name")}
 FAMILY = Family("bullmq_broken", "gauge", "Never shown.")
 
 
@@ -38,7 +41,7 @@ BROKEN = Collector("broken", (GOOD, OfQueue(FAMILY, fail_half_way)))
 
 
 def collection(**options: object) -> Collection:
-    given: dict[str, object] = {"enabled": {}, "slo": lambda _: None, **options}
+    given: dict[str, object] = {"enabled": {}, "slo": lambda _: None, "tally": Tally(MetricsSettings()), **options}
     return Collection(**given)  # type: ignore[arg-type]  # by name, with defaults for most
 
 
@@ -128,7 +131,7 @@ def test_of_two_queues_whose_names_read_the_same_the_first_stays() -> None:
         collected = values(scrape(Snapshot(servers=servers)))
 
         assert collected["bullmq_queue_add_attempts_total"] == {r'prefix="bull",queue="\\xff"': 1}
-        assert collected["bullmq_series_dropped_total"] == {'reason="schedulers"': 0, 'reason="collision"': 1}
+        assert collected["bullmq_series_dropped_total"] == {**NONE_DROPPED, 'reason="collision"': 1}
 
 
 def test_what_was_left_out_adds_up_over_scrapes() -> None:
@@ -137,8 +140,8 @@ def test_what_was_left_out_adds_up_over_scrapes() -> None:
 
     # At 0 from the start: a counter that begins at its first increase hides it from rate().
     assert dropped == [
-        {'reason="schedulers"': 1, 'reason="collision"': 0},
-        {'reason="schedulers"': 2, 'reason="collision"': 0},
+        {**NONE_DROPPED, 'reason="schedulers"': 1},
+        {**NONE_DROPPED, 'reason="schedulers"': 2},
     ]
 
 
@@ -157,9 +160,10 @@ def test_each_queue_is_as_old_as_its_own_server_says() -> None:
 
 
 def test_what_is_kept_from_the_scrape_before_is_what_would_be_printed_now() -> None:
-    lasting = collection()
+    alone = {"tally": None, "enabled": {"drain": False}}
+    lasting = collection(**alone)
     busier = replace(EMPTY, add_attempts=1, jobs={**EMPTY.jobs, State.ACTIVE: 77})
-    for now_ms, queues in (
+    for now_ms, queues in (  # without drain, which is to know what was before
         (NOW_MS, (FULL, EMPTY)),
         (NOW_MS + 7_000, (FULL, EMPTY)),  # nothing but the clock
         (NOW_MS + 90_000, (EMPTY, FULL)),
@@ -168,7 +172,7 @@ def test_what_is_kept_from_the_scrape_before_is_what_would_be_printed_now() -> N
         (NOW_MS + 93_000, (FULL, busier, UNREAD)),
     ):
         snapshot = Snapshot(servers=(ServerSnapshot(now_ms=now_ms, queues=queues),))
-        kept, anew = values(lasting.collect(snapshot)), values(scrape(snapshot))
+        kept, anew = values(lasting.collect(snapshot)), values(scrape(snapshot, **alone))
         for told in (kept, anew):
             del told["bullmq_series_dropped_total"]  # it adds up over scrapes
 

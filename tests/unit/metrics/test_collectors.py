@@ -8,13 +8,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from golden.page import SNAPSHOT
+from golden.page import looked_twice
 from golden.printed import rows
 from prometheus_client.parser import text_string_to_metric_families
 
 from qobserve.config import COLLECTOR_NAMES, Slo
 from qobserve.metrics import COLLECTORS
-from qobserve.metrics.collection import Collection
 from qobserve.metrics.exporter import BUILD_INFO, OF_SCRAPE, build_samples
 from qobserve.metrics.exposition import TEXT, render
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 FAMILIES = (*OF_SCRAPE, BUILD_INFO, *(family for collector in COLLECTORS for family in collector.families))
 SAMPLES = [
     build_samples(),
-    *Collection(enabled={}, slo=lambda _: Slo(wait=1, objective=0.5)).collect(SNAPSHOT),
+    *looked_twice(slo=lambda _: Slo(wait=1, objective=0.5)),
 ]
 ROWS = {samples.family: rows(samples) for samples in SAMPLES}
 BASE_UNITS = ("_seconds", "_bytes", "_ratio")
@@ -49,6 +48,20 @@ DUE = {
     "bullmq_queue_events_total": ("prefix", "queue"),
     "bullmq_jobs_completed_total": ("prefix", "queue"),
     "bullmq_jobs_failed_total": ("prefix", "queue"),
+    "bullmq_jobs_added_total": ("prefix", "queue"),
+    "bullmq_jobs_retried_total": ("prefix", "queue"),
+    "bullmq_jobs_stalled_total": ("prefix", "queue"),
+    "bullmq_jobs_delayed_total": ("prefix", "queue"),
+    "bullmq_jobs_deduplicated_total": ("prefix", "queue"),
+    "bullmq_jobs_removed_total": ("prefix", "queue"),
+    "bullmq_jobs_retries_exhausted_total": ("prefix", "queue"),
+    "bullmq_job_attempts_failed_total": ("prefix", "queue"),
+    "bullmq_job_wait_duration_seconds": ("prefix", "queue"),
+    "bullmq_job_processing_duration_seconds": ("prefix", "queue"),
+    "bullmq_queue_drain_seconds": ("prefix", "queue"),
+    "bullmq_events_missed_total": ("prefix", "queue"),
+    "bullmq_events_lag_seconds": ("prefix", "queue"),
+    "bullmq_queue_counters_partial": ("counter", "prefix", "queue"),
     "bullmq_queue_slo_wait_seconds": ("prefix", "queue"),
     "bullmq_queue_slo_objective_ratio": ("prefix", "queue"),
     "bullmq_job_scheduler_next_run_timestamp_seconds": ("prefix", "queue", "scheduler"),
@@ -100,10 +113,12 @@ def test_help_is_text_that_ends_with_a_dot(family: Family) -> None:
 
 @each_family
 def test_labels_are_declared_as_they_are_printed(family: Family) -> None:
-    printed = {tuple(re.findall(r'(?:^|,)([a-z_]+)="(?:[^"\\]|\\.)*"', labels)) for labels, _ in ROWS[family]}
+    printed = {tuple(re.findall(r'(?:^|,| )(?!le=)([a-z_]+)="(?:[^"\\]|\\.)*"', labels)) for labels, _ in ROWS[family]}
 
     assert printed == {family.labels}
     assert list(family.labels) == sorted(set(family.labels))
+    # Whatever else may be printed comes before the queue's own labels, which end with them.
+    assert [name for name in family.optional if not name < "prefix"] == []
 
 
 @each_family
