@@ -37,7 +37,7 @@ docs: .venv/dev.stamp ## write the generated parts of the documentation
 	$(PYTHON) -m cogapp -r $(PAGES)
 
 lock: .venv/dev.stamp ## write locks/*.txt from pyproject.toml (ARGS=--upgrade for newer versions)
-	$(LOCK) pyproject.toml --extra demo --extra tracing --group dev --group build --output-file locks/dev.txt
+	$(LOCK) pyproject.toml --extra dashboards --extra demo --extra tracing --group dev --group build --output-file locks/dev.txt
 	$(LOCK) pyproject.toml --extra demo --group build --constraint locks/dev.txt --output-file locks/demo.txt
 	$(LOCK) --group servers --output-file locks/servers.txt
 
