@@ -13,7 +13,8 @@
  *     "info"  unknown: the connection broke, or `timeoutMs` of the request passed, before the answer came
  *
  * Environment: QOBSERVE_REDIS_URL (redis://, rediss://, unix://; a private authority by NODE_EXTRA_CA_CERTS, or SSL_CERT_FILE
- * for Python), QOBSERVE_PREFIX (default `bull`; a request's `prefix` wins).
+ * for Python), QOBSERVE_PREFIX (default `bull`; a request's `prefix` wins), QOBSERVE_DRIVER_OTLP_ENDPOINT (`http://host:port`;
+ * it turns BullMQ's own telemetry on, for producers and workers, where the version has one).
  * The driver closes all and ends when its standard input ends. SIGKILL is how a test makes its workers crash.
  *
  * Operations, with their fields beside `queue` (and what the answer adds):
@@ -61,6 +62,8 @@ const { version } = load(`bullmq-${flags.bullmq}/package.json`);
 const major = Number(version.split(".")[0]);
 const connection = connectionOf(process.env.QOBSERVE_REDIS_URL ?? "redis://127.0.0.1:6379/0");
 const defaultPrefix = process.env.QOBSERVE_PREFIX ?? "bull";
+const traced = await tracedTo(process.env.QOBSERVE_DRIVER_OTLP_ENDPOINT);
+const { telemetry } = traced;
 
 const queues = new Map();
 const workers = new Map();
@@ -77,6 +80,12 @@ function connectionOf(text) {
   return { host: url.hostname, port: Number(url.port || 6379), db, tls, ...login };
 }
 
+/** Loaded only when asked for, so that what runs untraced needs none of OpenTelemetry. */
+async function tracedTo(endpoint) {
+  if (!endpoint) return { telemetry: undefined, close: async () => {} };
+  return (await import("./telemetry.mjs")).telemetryTo(endpoint);
+}
+
 /** The cached value of a map; an emitter's errors go to standard error, not up. */
 function cached(map, key, make) {
   if (!map.has(key)) map.set(key, quiet(make()));
@@ -90,7 +99,7 @@ function quiet(emitter) {
 
 function queueOf({ queue, prefix = defaultPrefix }) {
   if (!queue) throw new Error("a request needs its queue");
-  return cached(queues, JSON.stringify([prefix, queue]), () => new bullmq.Queue(queue, { connection, prefix }));
+  return cached(queues, JSON.stringify([prefix, queue]), () => new bullmq.Queue(queue, { connection, prefix, telemetry }));
 }
 
 async function jobOf(request) {
@@ -118,7 +127,7 @@ function withPrefix(node, prefix) {
 }
 
 async function addFlow({ flow, prefix = defaultPrefix }) {
-  flows ??= quiet(new bullmq.FlowProducer({ connection, prefix: defaultPrefix }));
+  flows ??= quiet(new bullmq.FlowProducer({ connection, prefix: defaultPrefix, telemetry }));
   return { flow: flowIds(await flows.add(withPrefix(flow, prefix))) };
 }
 
@@ -162,7 +171,7 @@ async function behave(behaviour, job, token) {
 
 async function work({ worker, queue, prefix = defaultPrefix, concurrency = 1, script = {}, options = {} }) {
   const run = (job, token) => behave(job.data?.behaviour ?? script[job.name] ?? script["*"] ?? {}, job, token);
-  const made = quiet(new bullmq.Worker(queue, run, { connection, prefix, concurrency, ...options }));
+  const made = quiet(new bullmq.Worker(queue, run, { connection, prefix, concurrency, telemetry, ...options }));
   const errors = [];
   made.on("error", (error) => errors.push(error.message));
   workers.set(worker, { made, errors });
@@ -243,7 +252,7 @@ async function handle(line) {
 async function close() {
   const closing = [...workers.values()].map(({ made }) => made.close(true));
   closing.push(...[...queues.values(), ...(flows ? [flows] : [])].map((part) => part.close()));
-  await Promise.race([Promise.allSettled(closing), sleep(2000)]);
+  await Promise.race([Promise.allSettled(closing).then(() => traced.close()), sleep(2000)]);
   process.exit(0);
 }
 
