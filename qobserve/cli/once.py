@@ -26,7 +26,8 @@ async def scrape_once(settings: Settings) -> int:
     """Print a scrape of the first target, made after its first discovery pass; 1 when it could not be read, else 0."""
     alias, target = next(iter(settings.targets.items()))
     seconds = target.timeout + target.connect_timeout
-    scraper = Scraper(settings.model_copy(update={"targets": {alias: target}}))
+    alone = {"targets": {alias: target}, "follow": settings.follow.model_copy(update={"enabled": False})}
+    scraper = Scraper(settings.model_copy(update=alone))
     await scraper.start()
     try:
         body, complete = await complete_scrape(scraper, None if alias == DEFAULT_TARGET else alias, seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -15,23 +16,28 @@ from qobserve.server.http import Pages
 from qobserve.server.listen import HttpServer, bind, shown_address
 from qobserve.server.live import LiveWebConfig
 from qobserve.server.scrape import Scraper
+from qobserve.tracing.provider import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qobserve.config import Settings, WebSettings
+    from qobserve.tracing.provider import Export
 
 _log = logging.getLogger("qobserve.cli")
+
+_FIXED = ("web", "follow", "metrics", "tracing")
+"""The sections that hold settings of which a change needs a restart."""
 
 
 class Exporter:
     """The settings in force and what runs by them."""
 
-    def __init__(self, settings: Settings, read_settings: Callable[[], Settings]) -> None:
+    def __init__(self, settings: Settings, read_settings: Callable[[], Settings], export: Export | None) -> None:
         self._settings = settings
         self._read_settings = read_settings
         self._live = LiveWebConfig(settings.web.config_file)
-        self._scraper = Scraper(settings)
+        self._scraper = Scraper(settings, export=export)
         self._reloading = asyncio.Lock()
         self._signalled: set[asyncio.Task[None]] = set()
 
@@ -74,8 +80,9 @@ class Exporter:
 
     def _warn_about_restarts(self, settings: Settings) -> None:
         for setting in SETTINGS:
-            if setting.section == "web" and not setting.reload:
-                old, new = (getattr(values.web, setting.field) for values in (self._settings, settings))
+            if setting.section in _FIXED and not setting.reload:
+                section = setting.section
+                old, new = (getattr(getattr(each, section), setting.field) for each in (self._settings, settings))
                 if old != new:
                     _log.warning("a changed setting needs a restart", extra={"setting": setting.name})
 
@@ -110,5 +117,8 @@ class Exporter:
 async def serve(settings: Settings, read_settings: Callable[[], Settings]) -> int:
     """Run the exporter; `read_settings` makes the new ones at a reload. The exit code."""
     _log.info("starting", extra={"version": __version__, "targets": ",".join(settings.targets)})
-    await Exporter(settings, read_settings).run()
+    export = build(settings.tracing, os.environ) if settings.follow.enabled else None
+    if export is not None:
+        _log.info("exporting spans", extra={"endpoint": export.endpoint})
+    await Exporter(settings, read_settings, export).run()
     return 0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from qobserve.model.event import Event
     from qobserve.model.keys import QueueId
+    from qobserve.model.open_jobs import OpenJob
     from qobserve.model.run import Card
 
 __all__ = ["Lifecycle", "Question", "Told", "Why"]
@@ -100,6 +101,11 @@ class Lifecycle:
         jobs = self._queues.get(queue)
         known = None if jobs is None else jobs.open.get(job)
         return None if known is None or known.at is not WAITING else known.ready_ms
+
+    def open_job(self, queue: QueueId, job: bytes) -> OpenJob | None:
+        """What is known of a job that has not ended."""
+        jobs = self._queues.get(queue)
+        return None if jobs is None else jobs.open.get(job)
 
     @property
     def open_jobs(self) -> int:

@@ -16,7 +16,7 @@ from qobserve.reader.memory import QueueMemory
 from qobserve.reader.topology import topology
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from qobserve.config import TargetSettings
     from qobserve.model.keys import QueueId
@@ -42,6 +42,11 @@ class Reader:
         self._memories: dict[QueueId, QueueMemory] = {}
         self._background: asyncio.Task[None] | None = None
         self._running: asyncio.Task[Snapshot] | None = None
+
+    @property
+    def queues(self) -> Iterable[QueueId]:
+        """The queues that are known now."""
+        return self._discovery.queues
 
     @property
     def discovered(self) -> bool:

@@ -24,18 +24,13 @@ if TYPE_CHECKING:
 def stream_commands(queue: QueueId, memory: QueueMemory, last: bytes, count: int) -> list[bytes]:
     """Ask for at most `count` entries; `last` is the id of the newest one."""
     key = queue.key(b"events")
-    if is_first_read(memory, last):
+    if memory.cursor is None or memory.shallow or entry_id(last) < entry_id(memory.cursor):  # from its end, then
         return [pack(b"XREVRANGE", key, b"+", b"-", b"COUNT", b"%d" % count)]
     half = b"%d" % max(count // 2, 1)
     return [
         pack(b"XRANGE", key, b"(" + memory.cursor, b"+", b"COUNT", half),
         pack(b"XREVRANGE", key, b"+", b"-", b"COUNT", half),
     ]
-
-
-def is_first_read(memory: QueueMemory, last: bytes) -> bool:
-    """Whether the stream is read from its end: never read before, not deep enough, or begun anew."""
-    return memory.cursor is None or memory.shallow or entry_id(last) < entry_id(memory.cursor)
 
 
 def forget_unproven(memory: QueueMemory) -> None:

@@ -13,19 +13,24 @@ from qobserve.metrics.collection import Collection
 from qobserve.metrics.exporter import build_samples
 from qobserve.metrics.exposition import negotiate, render
 from qobserve.metrics.process import process_samples
+from qobserve.metrics.spans import span_samples
 from qobserve.reader.reader import Reader
+from qobserve.server.following import FollowPlan
 from qobserve.server.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from qobserve.config import Settings, Slo, TargetSettings
+    from qobserve.metrics.family import Samples
     from qobserve.model.keys import QueueId
     from qobserve.server.target import MakeReader
+    from qobserve.tracing.provider import Export
 
 LOG = logging.getLogger("qobserve.server")
 
 _MOST_PROMISES = 20_000
+_LAST_SPANS_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +48,21 @@ class Scraper:
     scrape shows a Redis without its queues.
     """
 
-    def __init__(self, settings: Settings, make_reader: MakeReader = Reader) -> None:
+    def __init__(self, settings: Settings, make_reader: MakeReader = Reader, export: Export | None = None) -> None:
         self._make_reader = make_reader
-        self._targets = {alias: Target(alias, target, make_reader) for alias, target in _effective(settings)}
+        self._export = export
+        self._plan = _plan(settings, export)
+        self._targets = {alias: self._new(alias, target) for alias, target in _effective(settings)}
         self._stand_ins: dict[str, Target] = {}
         self._leaving: set[Target] = set()
         self._background: set[asyncio.Task[None]] = set()
+        self._templates = settings.metrics.queue_templates
         self._collect_by(settings)
 
     async def start(self) -> None:
-        """Start the readers."""
+        """Start the readers, and the way out for spans."""
+        if self._export is not None:
+            self._export.emitter.start()
         await asyncio.gather(*(target.start() for target in self._targets.values()))
 
     async def close(self) -> None:
@@ -62,6 +72,8 @@ class Scraper:
         await asyncio.gather(*self._background, return_exceptions=True)
         everyone = {*self._targets.values(), *self._stand_ins.values(), *self._leaving}
         await asyncio.gather(*(target.close() for target in everyone))
+        if self._export is not None:
+            await asyncio.to_thread(self._export.emitter.close, _LAST_SPANS_SECONDS)
 
     async def reload(self, settings: Settings) -> None:
         """Use new settings; a target whose own did not change goes on as it is."""
@@ -79,7 +91,10 @@ class Scraper:
 
     def _kept_or_new(self, alias: str, settings: TargetSettings) -> Target:
         old = self._targets.get(alias)
-        return old if old is not None and old.settings == settings else Target(alias, settings, self._make_reader)
+        return old if old is not None and old.settings == settings else self._new(alias, settings)
+
+    def _new(self, alias: str, settings: TargetSettings) -> Target:
+        return Target(alias, settings, self._make_reader, self._plan)
 
     def _able_to_stand_in(self, alias: str, new: Target) -> list[Target]:
         """At most one: the target so far, or what stands in for that."""
@@ -107,7 +122,14 @@ class Scraper:
 
     def _collect_by(self, settings: Settings) -> None:
         for target in self._targets.values():
-            target.collect_by(Collection(enabled=settings.collectors, slo=_promises(settings)))
+            target.collect_by(
+                Collection(
+                    enabled=settings.collectors,
+                    slo=_promises(settings),
+                    tally=target.tally,
+                    queue_templates=self._templates,
+                )
+            )
 
     def _serving(self, alias: str) -> Target | None:
         target, stand_in = self._targets.get(alias), self._stand_ins.get(alias)
@@ -128,11 +150,25 @@ class Scraper:
         """The metrics of a target; with no alias those of the default one, and the exporter's own."""
         content_type = negotiate(accept)
         target = self._serving(DEFAULT_TARGET if alias is None else alias)
-        if target is not None:
-            body = await target.page(timeout, content_type, own=alias is None)
-        else:
-            body = render([build_samples(), *process_samples()] if alias is None else [], content_type)
+        own = self._own if alias is None else _nothing
+        body = render(own(), content_type) if target is None else await target.page(timeout, content_type, own)
         return Scrape(body=body, content_type=content_type)
+
+    def _own(self) -> list[Samples]:
+        """The exporter's own metrics."""
+        spans = () if self._export is None else span_samples(self._export.emitter.counts())
+        return [build_samples(), *process_samples(), *spans]
+
+
+def _nothing() -> list[Samples]:
+    return []
+
+
+def _plan(settings: Settings, export: Export | None) -> FollowPlan | None:
+    """How events are followed; a change needs a restart, so that no total begins anew unasked."""
+    if not settings.follow.enabled:
+        return None
+    return FollowPlan(follow=settings.follow, metrics=settings.metrics, tracing=settings.tracing, export=export)
 
 
 def _effective(settings: Settings) -> Iterator[tuple[str, TargetSettings]]:

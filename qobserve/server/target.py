@@ -9,11 +9,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from qobserve.metrics.collection import Collection
-from qobserve.metrics.exporter import build_samples
 from qobserve.metrics.exposition import render
-from qobserve.metrics.process import process_samples
 from qobserve.model.snapshot import Snapshot, Trouble
 from qobserve.server.complaints import Complaints
+from qobserve.server.following import Following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
 
     from qobserve.config import TargetSettings
     from qobserve.metrics.family import Samples
+    from qobserve.metrics.tally import Tally
     from qobserve.reader.reader import Reader
+    from qobserve.server.following import FollowPlan
 
     MakeReader: TypeAlias = Callable[[TargetSettings, str], Reader]
 
@@ -43,11 +44,15 @@ class Target:
         alias: Its name in logs.
         settings: Which Redis, and which of its queues.
         make_reader: Makes the reader of a target.
+        plan: How its events are followed; None if they are not.
     """
 
-    def __init__(self, alias: str, settings: TargetSettings, make_reader: MakeReader) -> None:
+    def __init__(
+        self, alias: str, settings: TargetSettings, make_reader: MakeReader, plan: FollowPlan | None = None
+    ) -> None:
         self.settings = settings
         self._reader = make_reader(settings, alias)
+        self._following = None if plan is None else Following(alias, settings, plan, self._reader)
         self._alias = alias
         self._complaints = Complaints(alias)
         self._pages = _Pages(Collection(enabled={}, slo=lambda _: None))
@@ -67,13 +72,20 @@ class Target:
         """Whether all its queues were read once, and the last look went well too."""
         return self.seen and not self._troubled
 
+    @property
+    def tally(self) -> Tally | None:
+        """What was counted of its events; None where they are not followed."""
+        return None if self._following is None else self._following.tally
+
     def collect_by(self, collection: Collection) -> None:
         """Use the collectors of the settings in force."""
         self._pages = _Pages(collection, self._pages.seconds)
 
     async def start(self) -> None:
-        """Start the reader, and take the first full snapshot without being asked."""
+        """Start the reader and what follows events, and take the first full snapshot without being asked."""
         await self._reader.start()
+        if self._following is not None:
+            await self._following.start()
         self._warming = asyncio.create_task(self._warm(), name=f"warm-up {self._alias}")
 
     async def seen_once(self) -> None:
@@ -97,13 +109,15 @@ class Target:
         if self._warming is not None:
             self._warming.cancel()
             await asyncio.gather(self._warming, return_exceptions=True)
+        if self._following is not None:
+            await self._following.close()
         await self._reader.close()
 
-    async def page(self, seconds: float, content_type: str, *, own: bool) -> bytes:
-        """What a scrape shows, with the exporter's `own` metrics if wanted; reading and printing take `seconds`."""
+    async def page(self, seconds: float, content_type: str, own: Callable[[], list[Samples]]) -> bytes:
+        """What a scrape shows, behind the exporter's `own` metrics; reading and printing take `seconds`."""
         with self._scraping():
             snapshot = await self._snapshot(max(seconds - self._pages.seconds, seconds * _LEAST_SHARE))
-            return self._pages.page(snapshot, content_type, own=own)
+            return self._pages.page(snapshot, content_type, own)
 
     @contextmanager
     def _scraping(self) -> Iterator[None]:
@@ -148,11 +162,11 @@ class _Pages:
         self._collection = collection
         self._snapshot: Snapshot | None = None
         self._families: list[Samples] = []
-        self._printed: dict[tuple[str, bool], bytes] = {}
+        self._printed: dict[tuple[str, object], bytes] = {}
         self._collecting = 0.0
         self.seconds = seconds
 
-    def page(self, snapshot: Snapshot, content_type: str, *, own: bool) -> bytes:
+    def page(self, snapshot: Snapshot, content_type: str, own: Callable[[], list[Samples]]) -> bytes:
         """The page of a snapshot; `seconds` tells how long the last one took of a Redis that could be read."""
         if snapshot is not self._snapshot:
             began = time.monotonic()
@@ -162,8 +176,7 @@ class _Pages:
         key = (content_type, own)
         if key not in self._printed:
             began = time.monotonic()
-            families = [build_samples(), *process_samples()] if own else []
-            self._printed[key] = render([*families, *self._families], content_type)
+            self._printed[key] = render([*own(), *self._families], content_type)
             if snapshot.trouble is None:
                 self.seconds = self._collecting + time.monotonic() - began
         return self._printed[key]

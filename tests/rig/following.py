@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from qobserve.config import TargetSettings
 from qobserve.model.keys import queue_id
 from qobserve.model.lifecycle import Lifecycle
-from qobserve.model.run import Counted, Run, Started
+from qobserve.model.run import Counted
 from qobserve.reader.follow import Follower
 from qobserve.reader.topology import topology
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import redis
 
     from qobserve.model.keys import QueueId
+    from qobserve.model.run import Run, Started
     from qobserve.reader.follow_keep import Memory
 
 MOST_OPEN = 200_000

@@ -77,13 +77,24 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = self._body()
         if self.path != _PATH or self.headers.get("content-type") != _PROTOBUF:
             self._answer(404 if self.path != _PATH else 415)
             return
         if self.headers.get("content-encoding") == "gzip":
             body = gzip.decompress(body)
         self._act(self.server.manners.take("http/protobuf", dict(self.headers), body))
+
+    def _body(self) -> bytes:
+        """The exporter for Node.js sends chunks, that for Python tells the length."""
+        if self.headers.get("transfer-encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
 
     def _act(self, behaviour: Behaviour) -> None:
         manners = self.server.manners

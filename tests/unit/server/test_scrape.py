@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from qobserve.config import Settings, TargetSettings
+from qobserve.config import FollowSettings, Settings, TargetSettings
 from qobserve.model.keys import QueueId
 from qobserve.model.snapshot import QueueSnapshot, ServerSnapshot, Snapshot, Trouble
 from qobserve.model.states import State
@@ -82,7 +82,8 @@ class Stage:
 
 def settings(*urls: str) -> Settings:
     names = ("default", "other")
-    return Settings(targets={name: TargetSettings(url=url) for name, url in zip(names, urls, strict=False)})
+    targets = {name: TargetSettings(url=url) for name, url in zip(names, urls, strict=False)}
+    return Settings(targets=targets, follow=FollowSettings(enabled=False))  # no Redis is at these addresses
 
 
 def looked_at(url: str, more: int = 0) -> Snapshot:

@@ -1,0 +1,127 @@
+"""Jobs' cards, read from their hashes in bounded batches: never their data, never what they returned.
+
+Source of the facts: docs/bullmq-format.md#job-hash.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from qobserve.model.job import milliseconds_field
+from qobserve.model.keys import text
+from qobserve.model.reply import Fault, natural
+from qobserve.model.run import Card
+from qobserve.model.trace_context import trace_of
+from qobserve.reader.connection import pack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qobserve.model.questions import Question
+    from qobserve.model.reply import Reply
+    from qobserve.reader.follow_line import Line
+
+MOST_AT_ONCE = 500
+
+FIELDS = (b"name", b"timestamp", b"opts", b"parentKey", b"rjk", b"pb", b"ats", b"atm", b"attemptsMade", b"processedOn")
+_STACK = b"stacktrace"
+_LARGEST_OPTS = 65_536
+_LARGEST_STACK = 1 << 20
+_MOST = 2**53
+_LONGEST_TEXT = 1_024
+_CLASS = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
+_LONGEST_CLASS = 128
+
+
+def card_command(question: Question) -> bytes:
+    """Ask for a job's card."""
+    return pack(b"HMGET", question.queue.key(question.job), *FIELDS, *((_STACK,) if question.error else ()))
+
+
+def card_of(reply: Reply) -> Card | None:
+    """Understand the reply to `card_command`; None where the hash is gone, or is none."""
+    if isinstance(reply, Fault) or not isinstance(reply, list):
+        return None
+    fields: Sequence[bytes | None] = [field if isinstance(field, bytes) else None for field in reply]
+    if not any(field is not None for field in fields) or len(fields) < len(FIELDS):
+        return None
+    name, timestamp, opts, parent, scheduler, worker, ats, atm, made, processed = fields[: len(FIELDS)]
+    options = _options(opts)
+    context = trace_of(options.get("tm"))
+    return Card(
+        name=_text(name),
+        timestamp_ms=milliseconds_field(timestamp),
+        delay_ms=_number(options.get("delay")),
+        attempts=_number(options.get("attempts")),
+        traceparent=context[0] if context else None,
+        tracestate=context[1] if context else None,
+        omits_context=bool(options.get("omc")),
+        parent=_text(parent),
+        scheduler=_text(scheduler),
+        worker=_text(worker),
+        attempts_started=natural(ats),
+        attempts_made=natural(made if atm is None else atm),
+        processed_ms=milliseconds_field(processed),
+        error=error_class(fields[len(FIELDS)]) if len(fields) > len(FIELDS) else None,
+    )
+
+
+async def read_cards(line: Line, questions: Sequence[Question]) -> dict[Question, Card | None]:
+    """Read cards in batches; those of queues that are on another server are left out.
+
+    Raises:
+        RedisError: The server does not serve us.
+    """
+    found: dict[Question, Card | None] = {}
+    for first in range(0, len(questions), MOST_AT_ONCE):
+        asked = questions[first : first + MOST_AT_ONCE]
+        async with line.talk() as talk:
+            talk.send(b"".join(map(card_command, asked)))
+            for question in asked:
+                (reply,) = await talk.receive(1)
+                if not line.is_elsewhere(reply):
+                    found[question] = card_of(reply)
+                await line.breathe()
+    return found
+
+
+def error_class(stacktrace: bytes | None) -> str | None:
+    """The class of the newest failure in `stacktrace`; never a message.
+
+    Node.js writes `TypeError: message` and then frames, Python ends its trace with `package.ClassName: message`.
+    """
+    if stacktrace is None or len(stacktrace) > _LARGEST_STACK:
+        return None
+    try:
+        traces = json.loads(stacktrace)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(traces, list) or not traces or not isinstance(traces[-1], str):
+        return None
+    lines = traces[-1].strip().splitlines()
+    if lines and lines[0].startswith("Traceback "):
+        lines = [line for line in reversed(lines) if line[:1].strip()]
+    head = lines[0].partition(":")[0] if lines else ""
+    return head if len(head) <= _LONGEST_CLASS and _CLASS.fullmatch(head) else None
+
+
+def _options(raw: bytes | None) -> dict[str, object]:
+    if raw is None or len(raw) > _LARGEST_OPTS:
+        return {}
+    try:
+        options = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return options if isinstance(options, dict) else {}
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124 - NaN, of an int too large for math.isnan too
+        return 0
+    return int(min(max(value, 0), _MOST))
+
+
+def _text(raw: bytes | None) -> str | None:
+    return None if raw is None else text(raw[:_LONGEST_TEXT])
