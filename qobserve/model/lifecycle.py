@@ -102,6 +102,11 @@ class Lifecycle:
         known = None if jobs is None else jobs.open.get(job)
         return None if known is None or known.at is not WAITING else known.ready_ms
 
+    def taken_to(self, queue: QueueId) -> tuple[int, int]:
+        """The id of the last event of a queue that was taken; before all others if there was none."""
+        jobs = self._queues.get(queue)
+        return (-1, -1) if jobs is None else jobs.last
+
     def open_job(self, queue: QueueId, job: bytes) -> OpenJob | None:
         """What is known of a job that has not ended."""
         jobs = self._queues.get(queue)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from qobserve.model.events import entry_bytes, is_gap, last_entry
+from qobserve.model.events import entry_bytes, entry_id, is_gap, last_entry
 from qobserve.model.job import TIME_FIELDS, JobTimes, ReadyAt, job_times, ready_at
 from qobserve.reader.budget import FIRST_READ
 from qobserve.reader.candidates import prioritized_candidates, waiting_candidates
 from qobserve.reader.connection import pack
 from qobserve.reader.levels import is_deep
+from qobserve.reader.memory import ReadyEvent
 from qobserve.reader.stream import absorb, event_of, forget_the_past, forget_unproven, stream_commands
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class AgePlan:
 
     def stream_commands(self, events: EventBudget) -> list[bytes]:
         """The questions for the stream, if it can tell more and the budget allows."""
-        if self._last_entry is None or self.settled:
+        if self._last_entry is None or self.settled or self._follower_knows_all():
             return []
         known = self._memory.entry_bytes
         size = max(entry_bytes(self._stream), known or 0)
@@ -97,9 +98,9 @@ class AgePlan:
         last = self._last_entry
         shallow = not self._memory.entry_bytes and self._may_hold_more(stream)
         up_to_date = bool(stream) and last is not None and absorb(self._memory, stream, last, self._kept)
-        if up_to_date:
-            self._memory.asked = times
-            self._memory.shallow = shallow
+        if up_to_date or (not stream and self._follower_knows_all()):
+            self._memory.asked, self._memory.cursor = times, self._memory.cursor if up_to_date else last
+            self._memory.shallow = shallow and up_to_date
         ready = {job: self._ready(job, known, now_ms, up_to_date=up_to_date) for job, known in times.items()}
         since = {job: moment for job, moment in ready.items() if moment is not None}
         oldest = _oldest(since, [*self.waiting, *_still_there(self._witness, times, JobTimes.__eq__)])
@@ -111,7 +112,19 @@ class AgePlan:
 
     def _ready(self, job: bytes, times: JobTimes, now_ms: int, *, up_to_date: bool) -> ReadyAt | None:
         ms = event_of(self._memory, job, times, up_to_date=up_to_date)
+        if ms is None and (ms := self._followed_ms(job)) is not None:
+            self._memory.events[job] = ReadyEvent(ms, times)
         return ready_at(times, now_ms) if ms is None else ReadyAt(ms=ms, source="event", exact=True)
+
+    def _followed_ms(self, job: bytes) -> int | None:
+        """When the job became ready, if the follower has seen it and all that came after."""
+        followed, last = self._memory.followed, self._last_entry
+        if followed is None or last is None or followed.taken_to(self._queue) < entry_id(last):
+            return None
+        return followed.ready_ms(self._queue, job)
+
+    def _follower_knows_all(self) -> bool:
+        return bool(self.jobs) and all(self._followed_ms(job) is not None for job in self.jobs)
 
     def _may_hold_more(self, stream: Sequence[Reply]) -> bool:
         """Whether the stream has more entries than were asked for."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from qobserve.model.job import JobTimes
+    from qobserve.model.keys import QueueId
 
 
 class ReadyEvent(NamedTuple):
@@ -20,11 +21,22 @@ class ReadyEvent(NamedTuple):
     times: JobTimes | None
 
 
+class Followed(Protocol):
+    """What somebody knows who follows the events of all queues."""
+
+    def ready_ms(self, queue: QueueId, job: bytes) -> int | None:
+        """When a job that waits became ready, if that was seen."""
+
+    def taken_to(self, queue: QueueId) -> tuple[int, int]:
+        """The id of the last event of a queue that is taken into account."""
+
+
 @dataclass(slots=True)
 class QueueMemory:
     """One queue's memory.
 
     Attributes:
+        followed: Who follows its events; None if nobody does.
         seen: Whether it was looked at before.
         witness: The oldest job of `wait` last time. Should others be pushed over it (LIFO), its unchanged hash still
             proves that it waits.
@@ -39,6 +51,7 @@ class QueueMemory:
         ended_score: The score up to which all schedulers have ended; `ended_count` is how many they are.
     """
 
+    followed: Followed | None = None
     seen: bool = False
     witness: tuple[bytes, JobTimes] | None = None
     urgent_witness: tuple[bytes, JobTimes] | None = None

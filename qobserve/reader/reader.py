@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from qobserve.config import TargetSettings
     from qobserve.model.keys import QueueId
     from qobserve.reader.connection import Link
+    from qobserve.reader.memory import Followed
 
 LOG = logging.getLogger("qobserve.reader")
 
@@ -40,8 +41,13 @@ class Reader:
         self._discovery = Discovery(settings, alias)
         self._lookers: dict[Link, Looker] = {}
         self._memories: dict[QueueId, QueueMemory] = {}
+        self._followed: Followed | None = None
         self._background: asyncio.Task[None] | None = None
         self._running: asyncio.Task[Snapshot] | None = None
+
+    def learn_from(self, followed: Followed) -> None:
+        """Take the moments at which jobs became ready from somebody who follows their events, where he knows them."""
+        self._followed = followed
 
     @property
     def queues(self) -> Iterable[QueueId]:
@@ -140,7 +146,8 @@ class Reader:
     def _remembered(self) -> Sequence[QueueId]:
         """The queues to look at now, each with a memory; those that are gone are forgotten."""
         queues = list(self._discovery.queues)
-        self._memories = {queue: self._memories.get(queue) or QueueMemory() for queue in queues}
+        memories = self._memories
+        self._memories = {queue: memories.get(queue) or QueueMemory(followed=self._followed) for queue in queues}
         return queues
 
 

@@ -61,6 +61,7 @@ class Following:
             offer = plan.export.emitter.offer
             sinks.append(Tracer(options, offer, most=plan.follow.open_jobs, open_job=self._open_job))
         self._reader = reader
+        reader.learn_from(self._lifecycle)
         self._follower = Follower(
             settings,
             alias,
