@@ -73,18 +73,17 @@ class DetailPlan:
         self._active = ActivePlan(queue, answers, memory, budget)
         self._skipped = memory.ended_count
         self._schedulers = SchedulerPlan(queue, answers, memory, budget.windows, now_ms)
-        weighed = [*self._ages.jobs, *self._active.jobs][: budget.payloads]
         self._deep = is_deep(answers)
         self._searches = self._deep and stirred
         self._levels = self._known_levels(answers, heads)
         version = meta_of(answers).version
-        rest = rest_commands(queue, answers, budget.windows, schedulers_skipped=memory.ended_score is not None)
+        rest = rest_commands(queue, answers, budget.windows, schedulers_skipped=self._skipped > 0)
         self._rest = tuple(rest)
         self._layout = layout_of_version(version)
         unversioned = [pack(b"ZCARD", queue.key(b"priority")), pack(b"EXISTS", queue.key(b"marker"))]
         self._sections = (
             self._ages.commands,
-            [pack(b"HSTRLEN", queue.key(job), b"data") for job in weighed],
+            [pack(b"HSTRLEN", queue.key(job), b"data") for job in self._weighed(budget.payloads)],
             self._search(answers) if self._searches else [],
             unversioned if self._layout == UNKNOWN else [],
             group_commands(queue, version),
@@ -101,6 +100,10 @@ class DetailPlan:
         """Whether the same first answers would lead to this plan again, with what is remembered of the queue now."""
         known = memory is self._memory and not self._searches
         return known and self._ages.is_current() and self._schedulers.is_current(now_ms)
+
+    def _weighed(self, most: int) -> list[bytes]:
+        """The jobs whose payloads' sizes are asked."""
+        return [*self._ages.jobs, *self._active.jobs][:most]
 
     @property
     def is_lasting(self) -> bool:

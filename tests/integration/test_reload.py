@@ -14,6 +14,7 @@ from rig.child import wait_until
 from rig.log import logged, scrape, up
 from rig.plain import waiting, write_queue
 from rig.scrape import exporting
+from rig.servers import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 QUEUES = 120
 SHOWN = (1.0, QUEUES)
-CONNECTIONS = 2
-"""Of one reader: one to search, one to look."""
+CONNECTIONS = 3
+"""Of one target: one to search, one to look, one to follow."""
 OTHER_KEYS = 20_000
 """So that a search takes longer than a scrape."""
 
@@ -93,6 +94,16 @@ def test_no_scrape_fails_or_misses_a_queue_during_reloads(watched: Watched, redi
         assert set().union(*(each.result() for each in watches)) == {SHOWN}
     assert answers == {200}
     assert logged(watched.exporter, "redis cannot be read") == []
+
+
+def test_a_reload_to_a_redis_that_is_down_is_told(watched: Watched) -> None:
+    """The former target answers for a while, and those who wonder why can read it in the log."""
+    changed = watched.write(settings(f"redis://127.0.0.1:{free_port()}/0", 1))
+    assert changed.status_code == 200
+    assert watched.shown() == SHOWN
+    (line,) = logged(watched.exporter, "the former target answers until the new one has been read")
+    assert "target=default" in line
+    assert "level=info" in line
 
 
 @pytest.mark.parametrize("nothing", ["", "# nothing yet\n"])
