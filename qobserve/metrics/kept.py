@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from qobserve.metrics.collector import OfClock, Shown
-    from qobserve.metrics.printer import QueueRows
+    from qobserve.metrics.rows import QueueRows
 
 Changed: TypeAlias = "Collection[str] | None"
 """The labels under which something else is shown than the last time, where all others and their order are the same;

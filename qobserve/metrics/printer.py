@@ -6,20 +6,18 @@ of it is kept, except where the clock matters. With a thousand queues that halve
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from qobserve.metrics.collector import OfBook, OfClock, OfPast, OfQueue, OfServers
 from qobserve.metrics.family import Samples
 from qobserve.metrics.kept import Clock, Lasting
-from qobserve.metrics.merge import Rises
+from qobserve.metrics.rows import QueueRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from qobserve.metrics.book import Book
     from qobserve.metrics.collector import Collector, Shown, Source
-    from qobserve.metrics.family import Row
     from qobserve.metrics.kept import Changed
     from qobserve.model.snapshot import RedisFacts
 
@@ -92,39 +90,6 @@ def _used(sources: Iterable[Source], *, followed: bool) -> Iterator[Source]:
             yield source
         elif source.otherwise is not None:
             yield source.otherwise
-
-
-class QueueRows:
-    """The rows of a family that every queue fills, of merged queues as of one."""
-
-    def __init__(self, source: OfQueue) -> None:
-        self.source = source
-        self._complete = True
-        self._rises: dict[str, Rises] = {}
-
-    def begin(self, shown: Mapping[str, Shown], *, complete: bool) -> None:
-        """Drop what is gone."""
-        self._complete = complete
-        if complete and self._rises:
-            self._rises = {labels: rises for labels, rises in self._rises.items() if labels in shown}
-
-    def rows(self, labels: str, shown: Shown) -> Iterable[Row]:
-        """What is shown under these labels."""
-        source = self.source
-        if not shown.merged:
-            return source.rows(labels, shown.members[0])
-        if source.family.type == "counter":
-            return self._summed(labels, shown)
-        return source.merge.rows(chain.from_iterable(source.rows(labels, seen) for seen in shown.members))
-
-    def _summed(self, labels: str, shown: Shown) -> Iterable[Row]:
-        rises = self._rises.setdefault(labels, Rises())
-        values = {
-            seen.queue.queue.base: next((value for _, value in self.source.rows(labels, seen)), None)
-            for seen in shown.members
-        }
-        total = rises.take(values, complete=self._complete)
-        return () if total is None else ((labels, total),)
 
 
 class _Books:
