@@ -24,12 +24,13 @@ class MetricsSettings(Values):
     """How the metrics are cut.
 
     With `job_names` what is counted of jobs carries their names, for each queue the first `job_names_limit` that were
-    seen. Queues that match a glob of `queue_templates` are shown as one, under the glob. Buckets are upper bounds in
+    seen. With `exemplars` buckets and counters point to traces. Queues that match a glob of `queue_templates` are shown as one, under the glob. Buckets are upper bounds in
     seconds, rising; the last one, without bound, is not among them.
     """
 
     job_names: bool = False
     job_names_limit: int = 20
+    exemplars: bool = False
     queue_templates: tuple[str, ...] = ()
     wait_buckets: tuple[float, ...] = (
         0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 21600.0,

@@ -53,6 +53,12 @@ FOLLOWING_TABLE: tuple[Setting, ...] = (
         "NAME, the first that matches counts; repeatable.",
         field="queue_templates",
     ),
+    _metrics(
+        "exemplars",
+        kinds.BOOLEAN,
+        "Whether buckets and counters point to the trace of a job, for which the hash of each job is read once; with "
+        "traces it is read anyway.",
+    ),
     _metrics("wait-buckets", following_kinds.BUCKETS, "Upper bounds of the histogram of waits, rising."),
     _metrics(
         "processing-buckets", following_kinds.BUCKETS, "Upper bounds of the histogram of processing times, rising."

@@ -60,6 +60,7 @@ class Rest(NamedTuple):
     active_length: Reply = None
     schedulers_length: Reply = None
     limiter: Reply = None
+    schedulers_skipped: Reply = None
 
 
 NOTHING_LEFT = Rest()
@@ -90,7 +91,6 @@ class Details:
     workers: Workers | None = None
     groups: Groups | None = None
     schedulers: tuple[Scheduler, ...] = ()
-    schedulers_skipped: int = 0
     layout: str = "unknown"
     rest: Rest = NOTHING_LEFT
     problems: tuple[Problem, ...] = field(default=())
@@ -185,7 +185,7 @@ def _count(window: Reply, length: Reply, *, per: int = 1) -> int | None:
 
 def _hidden(count: int | None, window: Reply, details: Details) -> int:
     """Schedulers behind the window; those before it are known to have ended."""
-    return max((count or 0) - details.schedulers_skipped - len(strings(window)) // 2, 0)
+    return max((count or 0) - (whole(details.rest.schedulers_skipped) or 0) - len(strings(window)) // 2, 0)
 
 
 def _without_markers(count: int | None, tail: Reply, head: Reply = None) -> int | None:

@@ -98,13 +98,16 @@ class AgePlan:
         last = self._last_entry
         shallow = not self._memory.entry_bytes and self._may_hold_more(stream)
         up_to_date = bool(stream) and last is not None and absorb(self._memory, stream, last, self._kept)
-        if up_to_date or (not stream and self._follower_knows_all()):
+        jumps = not stream and self._follower_knows_all()
+        if jumps:
+            forget_unproven(self._memory)
+        if up_to_date or jumps:
             self._memory.asked, self._memory.cursor = times, self._memory.cursor if up_to_date else last
             self._memory.shallow = shallow and up_to_date
         ready = {job: self._ready(job, known, now_ms, up_to_date=up_to_date) for job, known in times.items()}
         since = {job: moment for job, moment in ready.items() if moment is not None}
         oldest = _oldest(since, [*self.waiting, *_still_there(self._witness, times, JobTimes.__eq__)])
-        first = _oldest(since, [*self.prioritized, *_still_there(self._urgent_witness, times, JobTimes.same_wait)])
+        first = _oldest(since, [*self.prioritized, *_still_there(self._urgent_witness, times, _still_urgent)])
         self._memory.witness = None if oldest is None else (oldest, times[oldest])
         self._memory.urgent_witness = None if first is None else (first, times[first])
         ages = Ages(None if oldest is None else since[oldest], None if first is None else since[first])
@@ -141,6 +144,11 @@ def _still_there(
         return []
     job, before = witness
     return [job] if before.timestamp is not None and same(times[job], before) else []
+
+
+def _still_urgent(now: JobTimes, before: JobTimes) -> bool:
+    """Whether a job is still among the prioritized ones; without a priority it would be in `wait`."""
+    return now.priority > 0 and now.same_wait(before)
 
 
 def _hides_jobs(answers: Answers, budget: Budget) -> bool:

@@ -71,13 +71,12 @@ class DetailPlan:
         self._memory = memory
         self._ages = AgePlan(queue, answers, heads.values(), memory, budget)
         self._active = ActivePlan(queue, answers, memory, budget)
-        self._skipped = memory.ended_count
         self._schedulers = SchedulerPlan(queue, answers, memory, budget.windows, now_ms)
         self._deep = is_deep(answers)
         self._searches = self._deep and stirred
         self._levels = self._known_levels(answers, heads)
         version = meta_of(answers).version
-        rest = rest_commands(queue, answers, budget.windows, schedulers_skipped=self._skipped > 0)
+        rest = rest_commands(queue, answers, budget.windows, memory.ended_score)
         self._rest = tuple(rest)
         self._layout = layout_of_version(version)
         unversioned = [pack(b"ZCARD", queue.key(b"priority")), pack(b"EXISTS", queue.key(b"marker"))]
@@ -167,12 +166,11 @@ class DetailPlan:
             data_bytes=max((size for size in map(whole, sizes) if size), default=None),
             groups=groups_of(groups),
             schedulers=self._schedulers.read(schedulers),
-            schedulers_skipped=self._skipped,
             rest=Rest(**dict(zip(self._rest, rest, strict=True))) if rest else NOTHING_LEFT,
             layout=layout,
         )
-        if isinstance(details.rest.schedulers_length, int) and details.rest.schedulers_length < self._skipped:
-            self._memory.ended_score, self._memory.ended_count = None, 0  # those that were left out are gone
+        if details.rest.schedulers_skipped == 0:
+            self._memory.ended_score = None  # those that were left out are gone
         return details, lasting
 
     def _parts(self, steady: Sequence[Reply]) -> list[Sequence[Reply]]:

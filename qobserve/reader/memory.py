@@ -48,7 +48,7 @@ class QueueMemory:
         entry_bytes: The largest entry lately read; None before the first.
         shallow: Whether less of the stream was read than may be, as nothing was known of the size of its entries.
         unlocked: Active jobs without a lock last time, with their `processedOn`.
-        ended_score: The score up to which all schedulers have ended; `ended_count` is how many they are.
+        ended_score: The score up to which all schedulers have ended.
     """
 
     followed: Followed | None = None
@@ -64,7 +64,6 @@ class QueueMemory:
     shallow: bool = False
     unlocked: dict[bytes, int] = field(default_factory=dict)
     ended_score: bytes | None = None
-    ended_count: int = 0
 
     @property
     def probed_levels(self) -> tuple[int, ...]:

@@ -21,18 +21,21 @@ if TYPE_CHECKING:
 _NO_KEY = -2
 
 
-def rest_commands(queue: QueueId, answers: Answers, windows: Windows, *, schedulers_skipped: bool) -> dict[str, bytes]:
-    """The commands, by the names of `model.reading.Rest`."""
-    told = _open(answers, windows, schedulers_skipped=schedulers_skipped)
-    return {name: pack(command, queue.key(suffix)) for name, command, suffix in told}
+def rest_commands(queue: QueueId, answers: Answers, windows: Windows, ended_score: bytes | None) -> dict[str, bytes]:
+    """The commands, by the names of `model.reading.Rest`; schedulers up to `ended_score` are not in the window."""
+    skips = ended_score is not None
+    commands = {name: pack(verb, queue.key(key)) for name, verb, key in _open(answers, windows, skips=skips)}
+    if ended_score is not None:
+        commands["schedulers_skipped"] = pack(b"ZCOUNT", queue.key(b"repeat"), b"-inf", ended_score)
+    return commands
 
 
-def _open(answers: Answers, windows: Windows, *, schedulers_skipped: bool) -> Iterator[tuple[str, bytes, bytes]]:
+def _open(answers: Answers, windows: Windows, *, skips: bool) -> Iterator[tuple[str, bytes, bytes]]:
     if _fills(answers.paused_tail, windows.jobs):
         yield "paused_length", b"LLEN", b"paused"
     if _fills(answers.active_tail, ACTIVE_WINDOW):
         yield "active_length", b"LLEN", b"active"
-    if schedulers_skipped or _fills(answers.schedulers_first, 2 * windows.schedulers):
+    if skips or _fills(answers.schedulers_first, 2 * windows.schedulers):
         yield "schedulers_length", b"ZCARD", b"repeat"
     if isinstance(answers.limiter_ttl, int) and answers.limiter_ttl != _NO_KEY:
         yield "limiter", b"GET", b"limiter"

@@ -36,9 +36,7 @@ class SchedulerPlan:
         now_ms: The server's clock.
     """
 
-    def __init__(
-        self, queue: QueueId, answers: Answers, memory: QueueMemory, windows: Windows, now_ms: int
-    ) -> None:
+    def __init__(self, queue: QueueId, answers: Answers, memory: QueueMemory, windows: Windows, now_ms: int) -> None:
         self._all = parse_schedulers(answers.schedulers_first)
         self._scores = strings(answers.schedulers_first)[1::2]
         self._fills = len(self._scores) >= windows.schedulers
@@ -74,7 +72,9 @@ class SchedulerPlan:
 
     def _skip(self, ended: Sequence[bool]) -> None:
         """Begin behind those at the window's beginning that have ended, from the next scrape on."""
-        leading = ended.index(False) if False in ended else len(ended)
-        if self._fills and leading and len(ended) == len(self._scores):
-            self._memory.ended_score = self._scores[leading - 1]
-            self._memory.ended_count += leading
+        if not self._fills or len(ended) != len(self._scores):
+            return
+        leading = self._scores[: ended.index(False) if False in ended else len(ended)]
+        behind = [score for score in leading if score != self._scores[-1]]  # more may have the same as the last one
+        if behind:
+            self._memory.ended_score = behind[-1]

@@ -103,6 +103,28 @@ def test_workers_own_limit_that_is_used_up(driver: Driver, server: Server, clien
     assert blocked(samples, "used")["rate_limited"] == 1
 
 
+@pytest.mark.parametrize("version", ["node-6.7.0", "node-5.81.5"])
+def test_limit_by_hand_does_not_hold_workers_that_have_no_limit(
+    server: Server, client: redis.Redis, version: str
+) -> None:
+    with driving(version, server) as driver:
+        for _ in range(3):
+            driver.call("add", queue="free", name="job", data={"behaviour": {"hang": True}}, opts={})
+        driver.call("rateLimit", queue="free", ms=MINUTE)
+        driver.call("work", queue="free", worker="w")
+        settle(client, "free", active=1, waiting=2)
+        samples = scrape(server)
+        assert client.exists("bull:free:limiter") == 1
+    assert key("bullmq_queue_rate_limited_seconds", prefix="bull", queue="free") not in samples
+    assert not any(blocked(samples, "free").values())
+
+
+def test_limit_by_hand_counts_while_no_job_runs_in_spite_of_it(driver: Driver, server: Server) -> None:
+    driver.call("add", queue="held", name="job", data={}, opts={"delay": MINUTE})
+    driver.call("rateLimit", queue="held", ms=MINUTE)
+    assert 0 < scrape(server)[key("bullmq_queue_rate_limited_seconds", prefix="bull", queue="held")] <= 60
+
+
 def test_workers_of_another_database_serve_no_queue_of_this_one(driver: Driver, server: Server) -> None:
     driver.call("add", queue="mail", name="job", data={}, opts={})
     elsewhere = {"QOBSERVE_REDIS_URL": server.url.removesuffix("/0") + "/1"}

@@ -19,15 +19,32 @@ if TYPE_CHECKING:
     from rig.scrape import Exporter
     from rig.servers import Server
 
-QUEUES = {"bull:mail": 1, "bull:mail-eu": 2, "bull:sms": 3, "a:b:mail": 4, "{bull}:mail": 5, "bull:naïve queue": 6}
+QUEUES = {
+    "bull:mail": 1,
+    "bull:mail-eu": 2,
+    "bull:sms": 3,
+    "a:b:mail": 4,
+    "{bull}:mail": 5,
+    "bull:naïve queue": 6,
+    ":mail": 7,
+}
+"""Waiting jobs by queue; the last one's prefix is empty."""
+
 CHOICES: dict[str, tuple[dict[str, object], set[str]]] = {
     "all": ({}, set(QUEUES)),
-    "include-names": ({"queues": {"include": ["mail*"]}}, {"bull:mail", "bull:mail-eu", "a:b:mail", "{bull}:mail"}),
+    "include-names": (
+        {"queues": {"include": ["mail*"]}},
+        {"bull:mail", "bull:mail-eu", "a:b:mail", "{bull}:mail", ":mail"},
+    ),
     "include-with-prefix": ({"queues": {"include": ["bull:*"]}}, {name for name in QUEUES if name.startswith("bull:")}),
     "exclude": ({"queues": {"exclude": ["mail", "s?s"]}}, {"bull:mail-eu", "bull:naïve queue"}),
-    "include-and-exclude": ({"queues": {"include": ["*mail*"], "exclude": ["*:*:*", "{*", "*-eu"]}}, {"bull:mail"}),
+    "include-and-exclude": (
+        {"queues": {"include": ["*mail*"], "exclude": ["*:*:*", "{*", "*-eu", ":*"]}},
+        {"bull:mail"},
+    ),
     "prefix": ({"discovery": {"prefix": ["a:b"]}}, {"a:b:mail"}),
     "prefixes": ({"discovery": {"prefix": ["{bull}", "a:b"]}}, {"{bull}:mail", "a:b:mail"}),
+    "empty-prefix": ({"queues": {"include": [":*"]}}, {":mail"}),
     "half-a-prefix": ({"discovery": {"prefix": ["bul"]}}, set()),
     "static-only": (
         {"discovery": {"enabled": False}, "queues": {"static": ["sms", "a:b:mail", "bull:ghost"]}},

@@ -15,14 +15,17 @@ NOTHING = Answers(*[None] * len(Answers._fields))
 WINDOWS = Windows(jobs=3, schedulers=2)
 
 
-def asked(answers: Answers, *, schedulers_skipped: bool = False) -> dict[str, list[bytes]]:
+def asked(answers: Answers, ended_score: bytes | None = None) -> dict[str, list[bytes]]:
     """The words of each command."""
-    commands = rest_commands(QUEUE, answers, WINDOWS, schedulers_skipped=schedulers_skipped)
+    commands = rest_commands(QUEUE, answers, WINDOWS, ended_score)
     return {name: packed.split(b"\r\n")[2::2] for name, packed in commands.items()}
 
 
 def test_a_window_that_begins_behind_schedulers_that_have_ended_does_not_tell_how_many_there_are() -> None:
-    assert asked(NOTHING, schedulers_skipped=True) == {"schedulers_length": [b"ZCARD", b"bull:q:repeat"]}
+    assert asked(NOTHING, b"17") == {
+        "schedulers_length": [b"ZCARD", b"bull:q:repeat"],
+        "schedulers_skipped": [b"ZCOUNT", b"bull:q:repeat", b"-inf", b"17"],
+    }
 
 
 def test_all_that_is_open_is_asked_by_the_names_of_the_answers() -> None:
@@ -33,13 +36,14 @@ def test_all_that_is_open_is_asked_by_the_names_of_the_answers() -> None:
         limiter_ttl=1,
     )
 
-    assert asked(full) == {
+    assert asked(full, b"0") == {
         "paused_length": [b"LLEN", b"bull:q:paused"],
         "active_length": [b"LLEN", b"bull:q:active"],
         "schedulers_length": [b"ZCARD", b"bull:q:repeat"],
         "limiter": [b"GET", b"bull:q:limiter"],
+        "schedulers_skipped": [b"ZCOUNT", b"bull:q:repeat", b"-inf", b"0"],
     }
-    assert tuple(asked(full)) == Rest._fields
+    assert tuple(asked(full, b"0")) == Rest._fields
 
 
 @pytest.mark.parametrize(

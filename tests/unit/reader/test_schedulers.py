@@ -95,18 +95,19 @@ GOES_ON: Reply = [None, b"1", None]
 
 
 @pytest.mark.parametrize(
-    ("most", "ends", "score", "count"),
+    ("most", "ends", "last", "score"),
     [
-        pytest.param(3, [ENDED, ENDED, ENDED], b"3", 3, id="they fill the window"),
-        pytest.param(3, [ENDED, ENDED, GOES_ON], b"2", 2, id="up to the first that goes on"),
-        pytest.param(3, [GOES_ON, ENDED, ENDED], None, 0, id="the first one goes on"),
-        pytest.param(4, [ENDED, ENDED, ENDED], None, 0, id="the window shows all there are"),
+        pytest.param(3, [ENDED, ENDED, ENDED], b"3", b"2", id="all but the last, as more may have its score"),
+        pytest.param(3, [ENDED, ENDED, ENDED], b"2", b"1", id="all with another score than the last"),
+        pytest.param(3, [ENDED, ENDED, GOES_ON], b"3", b"2", id="up to the first that goes on"),
+        pytest.param(3, [GOES_ON, ENDED, ENDED], b"3", None, id="the first one goes on"),
+        pytest.param(4, [ENDED, ENDED, ENDED], b"3", None, id="the window shows all there are"),
     ],
 )
 def test_the_next_look_begins_behind_those_that_have_ended(
-    most: int, ends: list[Reply], score: bytes | None, count: int
+    most: int, ends: list[Reply], last: bytes, score: bytes | None
 ) -> None:
     memory = QueueMemory()
-    planned([b"a", b"1", b"b", b"2", b"c", b"3"], memory, most).read([*ends, *[NO_JOB] * 3])
+    planned([b"a", b"1", b"b", b"2", b"c", last], memory, most).read([*ends, *[NO_JOB] * 3])
 
-    assert (memory.ended_score, memory.ended_count) == (score, count)
+    assert memory.ended_score == score
