@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from qobserve.model.open_jobs import WAITING, QueueJobs, forget_oldest
@@ -59,21 +60,24 @@ class Lifecycle:
         """What is open, each job once; to be called after the batches of a round, and answered in that round.
 
         A job is left out for one round where an event that was written at once with its last may still be unread.
+        They come in the order of the events that they are about, also over queues, so that a child's end is told
+        before that of the parent which it brought down.
         """
         if not self._asked:
             return []
-        asking: list[Question] = []
+        asking: list[tuple[int, Question]] = []
         for jobs in self._queues.values():
             if not jobs.asked:
                 continue
             unfinished = jobs.unfinished()
             jobs.unread = False
             asking += (
-                Question(queue=jobs.queue, job=raw, why=job.why or Why.CARD, error=job.wants_error)
+                (job.told_until, Question(queue=jobs.queue, job=raw, why=job.why or Why.CARD, error=job.wants_error))
                 for raw, job in jobs.asked.items()
                 if raw != unfinished and not job.catches_up()
             )
-        return asking
+        asking.sort(key=itemgetter(0))
+        return [question for _, question in asking]
 
     def answer(self, question: Question, card: Card | None) -> list[Told]:
         """Take what a job's hash said, None where it is gone, and tell what that settles."""
@@ -108,9 +112,9 @@ class Lifecycle:
         return (-1, -1) if jobs is None else jobs.last
 
     def open_job(self, queue: QueueId, job: bytes) -> OpenJob | None:
-        """What is known of a job that has not ended."""
+        """What is known of a job that has not ended, or of which something has yet to be told."""
         jobs = self._queues.get(queue)
-        return None if jobs is None else jobs.open.get(job)
+        return None if jobs is None else jobs.open.get(job) or jobs.asked.get(job)
 
     @property
     def open_jobs(self) -> int:

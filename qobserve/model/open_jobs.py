@@ -113,6 +113,12 @@ class OpenJob:
         """Which run of the job the last one seen is, from 1."""
         return None if self.base is None else self.base + self.starts
 
+    @property
+    def told_until(self) -> int:
+        """When the last run ended whose telling waits for an answer; when the job was first seen, if none does."""
+        value = self.held[-1].value if self.held else None
+        return self.since_ms if value is None else getattr(value, "ended_ms", self.since_ms)
+
     def catches_up(self) -> bool:
         """Whether events are on their way without which another answer would settle no more than the last one."""
         if self.ahead and (self.ahead <= (self.attempt or 0) or self.at is ENDED):

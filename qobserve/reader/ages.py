@@ -148,7 +148,7 @@ def _still_there(
 
 def _still_urgent(now: JobTimes, before: JobTimes) -> bool:
     """Whether a job is still among the prioritized ones; without a priority it would be in `wait`."""
-    return now.priority > 0 and now.same_wait(before)
+    return now == before or (now.priority > 0 and now.same_wait(before))
 
 
 def _hides_jobs(answers: Answers, budget: Budget) -> bool:

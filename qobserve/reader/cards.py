@@ -33,6 +33,13 @@ _MOST = 2**53
 _LONGEST_TEXT = 1_024
 _CLASS = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
 _LONGEST_CLASS = 128
+_PYTHON = "Traceback (most recent call last):"
+_CHAINS = (
+    "During handling of the above exception, another exception occurred:",
+    "The above exception was the direct cause of the following exception:",
+)
+_NO_TRACE = "NoneType: None"
+"""How Python prints a trace where nothing was raised: the worker failed the job itself, on its child's behalf."""
 
 
 def card_command(question: Question) -> bytes:
@@ -90,7 +97,7 @@ async def read_cards(line: Line, questions: Sequence[Question]) -> dict[Question
 def error_class(stacktrace: bytes | None) -> str | None:
     """The class of the newest failure in `stacktrace`; never a message.
 
-    Node.js writes `TypeError: message` and then frames, Python ends its trace with `package.ClassName: message`.
+    Node.js writes `TypeError: message` and then frames, Python first frames and then `package.ClassName: message`.
     """
     if stacktrace is None or len(stacktrace) > _LARGEST_STACK:
         return None
@@ -100,11 +107,19 @@ def error_class(stacktrace: bytes | None) -> str | None:
         return None
     if not isinstance(traces, list) or not traces or not isinstance(traces[-1], str):
         return None
-    lines = traces[-1].strip().splitlines()
-    if lines and lines[0].startswith("Traceback "):
-        lines = [line for line in reversed(lines) if line[:1].strip()]
-    head = lines[0].partition(":")[0] if lines else ""
-    return head if len(head) <= _LONGEST_CLASS and _CLASS.fullmatch(head) else None
+    head, colon, _ = _telling(traces[-1].strip()).partition(":")
+    sure = bool(colon) or head.endswith(("Error", "Exception"))  # else it may be a message of one word
+    return head if sure and len(head) <= _LONGEST_CLASS and _CLASS.fullmatch(head) else None
+
+
+def _telling(trace: str) -> str:
+    """The line of a stack trace that begins with the class; a message may be of any number of lines."""
+    lines = trace.splitlines() or [""]
+    if lines[0] != _PYTHON:
+        return "" if trace == _NO_TRACE else lines[0]
+    # The last of a chain; after the frames, which are indented, comes the class.
+    begun = max(n for n, line in enumerate(lines) if line == _PYTHON and (n == 0 or lines[n - 2] in _CHAINS))
+    return next((line for line in lines[begun + 1 :] if line[:1].strip()), "")
 
 
 def _options(raw: bytes | None) -> dict[str, object]:

@@ -173,7 +173,7 @@ class Follower:
         await self._servers.follow(streams, self._following, first_look=self._first_look or not discovered)
         self._forget(self._streams.keys() - set(queues))
         self._first_look = self._first_look and not discovered
-        self._health.works(self)
+        self._health.over(self)
         return queues
 
     def _learn(self, queues: Sequence[QueueId]) -> None:

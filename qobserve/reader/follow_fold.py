@@ -127,7 +127,7 @@ class Folder:
             self._waiting = max(self._waiting - len(batch.events), 0)
             self._now = batch
             for first in range(0, max(len(batch.events), 1), _SLICE):
-                if self._now is None:
+                if not self._wants(batch):
                     break
                 self._feed(batch, first)
                 if time.monotonic() - began > _SLICE_SECONDS:
@@ -136,6 +136,10 @@ class Folder:
             if self._waiting < MOST_WAITING:
                 self._room.set()
         self._empty.set()
+
+    def _wants(self, batch: Batch) -> bool:
+        """Whether the queue of the batch in hand has not been forgotten meanwhile."""
+        return self._now is batch
 
     def _feed(self, batch: Batch, first: int) -> None:
         if not batch.events:
@@ -151,8 +155,12 @@ class Folder:
         questions = self._lifecycle.questions()
         self._quiet_rounds = 0 if questions else self._quiet_rounds + 1
         answers = await self._cards.cards(questions) if questions else {}
+        began = time.monotonic()
         for question, card in answers.items():
             self._sinks.take_all(self._lifecycle.answer(question, card))
+            if time.monotonic() - began > _SLICE_SECONDS:
+                await asyncio.sleep(0)
+                began = time.monotonic()
         return len(questions) - len(answers)
 
     def _complain(self, exc: Exception) -> None:

@@ -14,16 +14,16 @@ LOG = logging.getLogger("qobserve.reader")
 
 
 class Health:
-    """The parts of a target that fail now."""
+    """The parts of a target that fail now; it is well again once none fails and events were read.
+
+    Attributes:
+        good: Whether all is well.
+    """
 
     def __init__(self, alias: str) -> None:
+        self.good = True
         self._alias = alias
         self._failing: set[Hashable] = set()
-
-    @property
-    def good(self) -> bool:
-        """Whether nothing fails."""
-        return not self._failing
 
     def failing(self, part: Hashable) -> bool:
         """Whether this part fails."""
@@ -31,17 +31,18 @@ class Health:
 
     def fails(self, part: Hashable, exc: RedisError) -> None:
         """A part has failed."""
-        if not self._failing:
-            LOG.warning("events cannot be followed", extra={"target": self._alias, "error": str(exc)})
         self._failing.add(part)
+        if self.good:
+            self.good = False
+            LOG.warning("events cannot be followed", extra={"target": self._alias, "error": str(exc)})
 
-    def works(self, part: Hashable) -> None:
-        """A part works."""
-        if part in self._failing:
-            self._failing.discard(part)
-            if not self._failing:
-                LOG.info("events are followed again", extra={"target": self._alias})
-
-    def gone(self, part: Hashable) -> None:
-        """A part is there no longer; it says nothing about those that took its place."""
+    def over(self, part: Hashable) -> None:
+        """A part fails no longer, or is no longer there; what stands in for it has to prove itself."""
         self._failing.discard(part)
+
+    def reads(self, part: Hashable) -> None:
+        """A part has read events, or that there are none."""
+        self._failing.discard(part)
+        if not self.good and not self._failing:
+            self.good = True
+            LOG.info("events are followed again", extra={"target": self._alias})

@@ -11,9 +11,9 @@ its total in one script. Totals are made up only where something was missed: `co
 `added` from `id`, which also counts the attempts that were turned away. Stretches without a gap prove whether a total
 can be trusted: not every worker may keep metrics. What cannot be made up is said to be partial.
 
-A stream that was never trimmed (entries-added = length) has lost nothing, whatever else the figures say: it may have
-been deleted, and begun again. Before Redis 7 there is no entries-added: a gap is known by the oldest retained entry
-being younger than the last one that was read, and its size only as a lower bound.
+A stream that was never trimmed (entries-added = length) had lost nothing when it was looked at, whatever else the
+figures say: it may have been deleted, and begun again. Before Redis 7 there is no entries-added: a gap is known by the
+oldest retained entry being younger than the last one that was read, and its size only as a lower bound.
 """
 
 from __future__ import annotations
@@ -178,7 +178,9 @@ class Ledger:
         """How many; None for an unknown number, but not none."""
         if place.added is None or self.base.added is None:
             return None if self._may_have_lost(place) else 0
-        if place.added == place.length:
+        whole = place.added == place.length
+        anew = whole and place.first is not None and place.first > self.base.last > START
+        if anew or (whole and self._looked_from >= place.last):
             return 0
         missed = place.added - self.base.added - self.entries
         if missed >= 0:

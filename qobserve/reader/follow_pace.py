@@ -13,8 +13,8 @@ from dataclasses import dataclass
 GROUP_COUNT = 8
 """Entries of each stream that a poll of many asks for; one that has more is read alone at once."""
 
-MOST_AT_ONCE = 500
-MOST_IN_A_TRIP = 2_000
+MOST_AT_ONCE = 2_000
+MOST_IN_A_TRIP = 4_000
 """Entries that may be on their way at the same time, while nothing is known of their size."""
 
 _BYTES_AT_ONCE = 4 << 20
@@ -24,6 +24,7 @@ _SHORTEST_READ = 0.01
 _SHARE_OF_WINDOW = 8
 _LONGEST_HEAVY = 0.5
 _LEAST_FOR_A_BURST = 50
+_GROWTH = 4
 
 
 def poll_interval(streams: int) -> float:
@@ -53,7 +54,7 @@ class Pace:
         self.rate = max(rate, self.rate / 2)
         self.read_at = now
         if entries:
-            wanted = self.count * 2 if entries >= self.count else self.count
+            wanted = self.count * _GROWTH if entries >= self.count else self.count
             affordable = _BYTES_AT_ONCE * entries // max(size, 1)
             self.count = max(min(wanted, MOST_AT_ONCE, affordable), 1)
 

@@ -57,12 +57,12 @@ class ServerFollower:
 
     Attributes:
         line: The connection.
-        current_at: When it was last known that nothing was left to read (`time.monotonic`).
+        read_at: When the last round ended (`time.monotonic`).
     """
 
     def __init__(self, link: Link, following: Following) -> None:
         self.line = Line(link, following.settings.timeout, reopens=not following.settings.sentinel)
-        self.current_at = time.monotonic()
+        self.read_at = time.monotonic()
         self._following = following
         self._streams: dict[Stream, None] = {}
         self._new: dict[Stream, bool] = {}
@@ -115,8 +115,7 @@ class ServerFollower:
             await self._trips(self._grouped().trips())
         if time.monotonic() >= self._scan_due:
             await self._check()
-        if not self.behind:
-            self.current_at = time.monotonic()
+        self.read_at = time.monotonic()
 
     async def nap(self) -> None:
         """Sleep until the next round is due, or the streams change."""
@@ -155,8 +154,8 @@ class ServerFollower:
             if isinstance(place, Fault):
                 following.report.troubled(stream, place)
                 continue
-            start = following.start_ms or 0
-            stream.begin(place, Beginning(start_ms=start, first_look=first_look, past=following.past))
+            beginning = Beginning(start_ms=following.start_ms or 0, first_look=first_look, past=following.past)
+            stream.begin(place, beginning, time.monotonic())
             following.report.found(stream, stream.ledger.look(place, stream.at))
             following.report.mended(stream)
             del self._new[stream]

@@ -53,7 +53,7 @@ class Servers:
         gone = [link for link in self._followers if link not in assigned]
         await cancelled([self._tasks.pop(link) for link in gone])
         for link in gone:
-            self._health.gone(self._followers.pop(link))
+            self._health.over(self._followers.pop(link))
         for link, streams in assigned.items():
             server = self._followers.get(link)
             if server is None:
@@ -88,12 +88,13 @@ class Servers:
     def tell_lags(self) -> None:
         """Tell the lag of each queue that is behind, and once more when it is not any longer."""
         now = time.monotonic()
-        lags = {
-            stream.queue: lag
-            for server in self._followers.values()
-            if (lag := now - server.current_at) > _LAG
-            for stream in (server.streams if self._health.failing(server) else server.behind)
-        }
+        lags: dict[QueueId, float] = {}
+        for server in self._followers.values():
+            if self._health.failing(server):
+                lags.update(dict.fromkeys((stream.queue for stream in server.streams), now - server.read_at))
+            else:
+                lags.update({x.queue: now - x.behind_since for x in server.behind if x.begun})
+        lags = {queue: lag for queue, lag in lags.items() if lag > _LAG}
         for queue in (self._lagging & self._of_queue.keys()) | lags.keys():
             self._sinks.lag(queue, lags.get(queue, 0.0))
         self._lagging = set(lags)
@@ -104,7 +105,7 @@ class Servers:
         while True:
             try:
                 await server.read()
-                self._health.works(server)
+                self._health.reads(server)
                 pause = _FIRST_PAUSE
                 await server.nap()
                 continue

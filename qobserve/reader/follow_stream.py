@@ -8,6 +8,7 @@ from enum import Enum, auto
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from qobserve.model.event import decode
 from qobserve.model.events import entry_id
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
 _LAST_IN_MS = 2**64 - 1
 
 _MANY = 1_000
-_SOON, _LATER, _RESTING = 1.0, 5.0, 30.0
+_SOON, _LATER = 1.0, 5.0
+_RESTING = 30.0
+"""Seconds between two checks of a stream that rests; up to twice that, so that not all are checked at once."""
 _SIZE_PER_SECOND = 1 << 20
-_MEND = 10.0
+_MEND = 5.0
 
 
 class Telling(Enum):
@@ -78,17 +81,22 @@ class Stream:
         self.begun = False
         self.more = self.suspect = False
         self.stirred = True
-        self.check_due = self.mend_due = 0.0
+        self.check_due = self.mend_due = self.behind_since = 0.0
         self.trouble = ""
         self._place_size = 0
+        self._rest = _RESTING * (1 + crc32(self.key) % 1000 / 1000)
 
     @property
     def at(self) -> EntryId:
         """How far it has been read."""
         return entry_id(self.cursor)
 
-    def begin(self, place: Place, beginning: Beginning) -> None:
-        """Begin a stream that has never been followed, see `docs/events.md#beginning`."""
+    def begin(self, place: Place, beginning: Beginning, now: float) -> None:
+        """Begin a stream that has never been followed.
+
+        What was written before our start does not count. A stream of which more was trimmed than that is counted from
+        its very first entry if it is new; one that may have been there before us, from its present end.
+        """
         start = (beginning.start_ms, 0)
         base: Place | None = place
         if place.last < start:
@@ -100,6 +108,7 @@ class Stream:
         else:
             self.live_from = place.last
         self._begin_at(START if beginning.past else self.live_from, place, base)
+        self._plan_check(place, now)
 
     def resume(self, saved: SavedStream, *, past: bool) -> None:
         """Go on where an earlier life of ours ended; with `past` what it told is read again, to remember open jobs."""
@@ -165,7 +174,10 @@ class Stream:
         last = _identity(entries[-1]) if entries else None
         span = events[-1].ms - events[0].ms if events else 0
         self.pace.note(now, len(entries), _size(entries), span)
-        self.more = len(entries) >= asked and last is not None
+        more = len(entries) >= asked and last is not None
+        if not self.more:
+            self.behind_since = now
+        self.more = more
         self.stirred = True
         if last is not None:
             self.cursor = last
@@ -181,7 +193,7 @@ class Stream:
     def _plan_check(self, place: Place, now: float) -> None:
         """Where entries are large, so is the reply that tells a place: at most a megabyte a second of it."""
         self._place_size = place.size
-        self.check_due = now + max(_RESTING, place.size / _SIZE_PER_SECOND)
+        self.check_due = now + max(self._rest, place.size / _SIZE_PER_SECOND)
 
     def _plan_check_after_news(self, now: float) -> None:
         wait = _SOON if self.ledger.entries >= _MANY else _LATER

@@ -85,7 +85,7 @@ async def test_where_not_all_workers_keep_metrics_nothing_is_made_up(server: Ser
         write_jobs(redis_client, "q", 600)
         write_jobs(redis_client, "q", 600, first=601, metrics=False)
         await watch.until(lambda: watch.heard.total["completed"] == 1_200, "the first jobs")
-        stream = watch.follower._streams[watch.queues[0]]  # noqa: SLF001
+        stream = watch.follower._streams[watch.queues[0]]  # noqa: SLF001 - nobody else needs to know it
         await watch.until(lambda: stream.ledger.base.added == 4_800, "the accounts to be settled")
         write_jobs(redis_client, "q", JOBS, first=1_201)
         await watch.until(lambda: bool(watch.heard.lost), "the gap")
