@@ -4,10 +4,11 @@ PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
 PAGES := $(wildcard README.md CONTRIBUTING.md docs/*.md)
 WORKER := chaos/worker
+GRAFANA := tests/repo/grafana
 ARGS :=
 DURATION :=
 
-.PHONY: help demo test test-full lint types bench docs lock clean services
+.PHONY: help demo test test-full lint types bench docs dashboards lock clean services
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -36,6 +37,11 @@ bench: .venv/dev.stamp services ## build a million jobs and print what reading t
 docs: .venv/dev.stamp ## write the generated parts of the documentation
 	$(PYTHON) -m cogapp -r $(PAGES)
 
+dashboards: .venv/dev.stamp ## write what is generated under dashboards/
+	$(PYTHON) -m qobserve dashboards export --out dashboards/json
+	$(PYTHON) -m qobserve alerts export --out dashboards/alerts
+	$(PYTHON) -m qobserve alerts export --with-length-alerts --out dashboards/alerts/with-length
+
 lock: .venv/dev.stamp ## write locks/*.txt from pyproject.toml (ARGS=--upgrade for newer versions)
 	$(LOCK) pyproject.toml --extra dashboards --extra demo --extra tracing --group dev --group build --output-file locks/dev.txt
 	$(LOCK) pyproject.toml --extra demo --group build --constraint locks/dev.txt --output-file locks/demo.txt
@@ -45,7 +51,7 @@ LOCK = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --g
 	--no-annotate --custom-compile-command "make lock" $(ARGS)
 
 clean: ## remove what these commands made
-	rm -rf .venv $(WORKER)/node_modules build dist .coverage .coverage.* .hypothesis
+	rm -rf .venv $(WORKER)/node_modules $(GRAFANA)/node_modules build dist .coverage .coverage.* .hypothesis
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -69,11 +75,14 @@ $(PYTHON):
 SERVERS = --no-deps --only-binary :all: --python-version 3.11 --upgrade \
 	--target "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("platlib"))')"
 
-# The Node.js BullMQ versions are there when npm is; without it the tests that need them skip, and in CI fail.
+# The Node.js BullMQ versions and Grafana's types are there when npm is; without it the tests that need them skip, and in
+# CI fail.
 services:
 	@tools/setup services
-	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(WORKER)/node_modules/.package-lock.json; fi
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(NODE_MODULES); fi
 
-$(WORKER)/node_modules/.package-lock.json: $(WORKER)/package-lock.json
-	cd $(WORKER) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+NODE_MODULES := $(WORKER)/node_modules/.package-lock.json $(GRAFANA)/node_modules/.package-lock.json
+
+$(NODE_MODULES): %/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -11,8 +11,8 @@ from qobserve.config.environment import read_environment
 from qobserve.config.flags import read_flags
 from qobserve.config.resolve import resolve
 from qobserve.config.setting import DEMO_PREFIX, Setting
-from qobserve.config.values import Values
 from qobserve.config.shown import quoted_name
+from qobserve.config.values import Values
 from qobserve.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from qobserve.config.load import collect
 from qobserve.config.table import SETTINGS
 from qobserve.errors import SettingsError
 from qobserve.server.web_config import load_web_config
+from qobserve.tracing.destination import destination
 
 if TYPE_CHECKING:
     from qobserve.config import Settings
@@ -22,7 +23,7 @@ _log = logging.getLogger("qobserve.cli")
 
 
 def checked_settings(words: tuple[str, ...]) -> Settings:
-    """The settings of a command line and this process's environment; the web configuration is checked with them.
+    """The settings of a command line and this process's environment; all that they name is checked with them.
 
     Raises:
         SettingsError: something is wrong; it lists every mistake.
@@ -32,6 +33,11 @@ def checked_settings(words: tuple[str, ...]) -> Settings:
     if outcome.settings.web.config_file is not None:
         try:
             load_web_config(outcome.settings.web.config_file)
+        except SettingsError as exc:
+            problems += exc.problems
+    if outcome.settings.follow.enabled:
+        try:
+            destination(outcome.settings.tracing, os.environ)
         except SettingsError as exc:
             problems += exc.problems
     if problems:

@@ -21,6 +21,9 @@ _INTERRUPTED = 130
 # Where each subcommand lives, and its line in the help: the modules are imported only when they are called for.
 COMMANDS = {
     "exporter": ("qobserve.cli.exporter", "Serve Prometheus metrics of the queues of one or more Redis."),
+    "trace": ("qobserve.cli.trace", "Export traces of the jobs of one or more Redis, without serving metrics."),
+    "dashboards": ("qobserve.cli.dashboards", "Write the Grafana dashboards."),
+    "alerts": ("qobserve.cli.alerts", "Write the alert rules for Prometheus."),
     "demo": ("qobserve.cli.demo", "Watch a BullMQ workload of all kinds of queues, on an embedded server."),
 }
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from qobserve.config.given import Given, Rank, Source, did_you_mean
-from qobserve.config.setting import DEMO_PREFIX, PREFIX
+from qobserve.config.setting import OF_OTHER_COMMANDS, PREFIX
 from qobserve.config.table import SETTINGS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def read_environment(
 ) -> Source:
     """What the variables that begin with `prefix` say about these settings; an empty one counts as not set.
 
-    Those of `qobserve demo` are nobody else's business.
+    Those of another command are nobody else's business.
     """
     known = {setting.variable: setting for setting in settings}
     givens: list[Given] = []
@@ -36,7 +36,7 @@ def read_environment(
             givens.append(
                 Given(setting=setting, texts=_texts(setting, environ[name]), source=name, rank=Rank.ENVIRONMENT)
             )
-        elif not _SERVICE_LINK.fullmatch(name) and (prefix == DEMO_PREFIX or not name.startswith(DEMO_PREFIX)):
+        elif not _SERVICE_LINK.fullmatch(name) and not (prefix == PREFIX and name.startswith(OF_OTHER_COMMANDS)):
             problems.append(f"{name}: there is no such setting{did_you_mean(name, known)}")
     return Source(givens=tuple(givens), problems=tuple(problems))
 

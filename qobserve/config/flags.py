@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 class _Splitter:
     """Walks over the words of a command line once."""
 
-    def __init__(self, words: Sequence[str], settings: Sequence[Setting]) -> None:
+    def __init__(self, words: Sequence[str], settings: Sequence[Setting], elsewhere: Sequence[Setting]) -> None:
         self._words = list(words)
         self._known_as = {setting.name: setting for setting in settings}
+        self._elsewhere = {x.flag for x in elsewhere} | {f"--no-{x.name}" for x in elsewhere if x.kind.flag}
+        self._elsewhere -= {x.flag for x in settings} | {f"--no-{x.name}" for x in settings if x.kind.flag}
         self._spellings = [s.flag for s in settings if not s.secret]
         self._spellings += [f"--no-{s.name}" for s in settings if s.kind.flag]
         self._wrong: set[str] = set()
@@ -55,8 +57,13 @@ class _Splitter:
         else:
             if not equals:
                 self._skip_value()
-            shown = spelled if re.fullmatch(r"--[\w.-]+", spelled) else quoted_address(spelled)
-            self._problems.append(f"{shown}: there is no such flag{did_you_mean(spelled, self._spellings)}")
+            self._problems.append(self._unknown(spelled))
+
+    def _unknown(self, spelled: str) -> str:
+        if spelled.replace("_", "-") in self._elsewhere:
+            return f"{spelled}: this command has no such flag, it is one of qobserve exporter"
+        shown = spelled if re.fullmatch(r"--[\w.-]+", spelled) else quoted_address(spelled)
+        return f"{shown}: there is no such flag{did_you_mean(spelled, self._spellings)}"
 
     def _known(self, setting: Setting, spelled: str, text: str | None) -> None:
         if setting.kind.flag:
@@ -89,6 +96,11 @@ class _Splitter:
             self._words.pop(0)
 
 
-def read_flags(words: Sequence[str], settings: Sequence[Setting] = SETTINGS) -> Source:
-    """What the words of a command line say about these settings, with every mistake in their form."""
-    return _Splitter(words, settings).source()
+def read_flags(
+    words: Sequence[str], settings: Sequence[Setting] = SETTINGS, elsewhere: Sequence[Setting] = ()
+) -> Source:
+    """What the words of a command line say about these settings, with every mistake in their form.
+
+    Flags of the settings `elsewhere` are mistakes as well, but known ones: they are the exporter's.
+    """
+    return _Splitter(words, settings, elsewhere).source()

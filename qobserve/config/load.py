@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from qobserve.config.resolve import Resolved
+    from qobserve.config.setting import Setting
     from qobserve.config.settings import TargetSettings
 
 _NO_FILE = YamlFile(shown="", top=Source(), targets={}, slo_queues={})
@@ -33,11 +34,13 @@ _NO_FILE = YamlFile(shown="", top=Source(), targets={}, slo_queues={})
 class Outcome:
     """What the sources amount to; the settings are of use only when there are no problems.
 
-    The paths of the web configuration and the log's settings are as good as can be told also with problems.
+    The paths of the web configuration, the log's settings and those of traces are as good as can be told also with
+    problems; `wrong` names the settings that were given a value that is none.
     """
 
     settings: Settings
     problems: tuple[str, ...]
+    wrong: frozenset[str] = frozenset()
 
 
 def load_settings(words: Sequence[str], environ: Mapping[str, str]) -> Settings:
@@ -52,9 +55,12 @@ def load_settings(words: Sequence[str], environ: Mapping[str, str]) -> Settings:
     return outcome.settings
 
 
-def collect(words: Sequence[str], environ: Mapping[str, str]) -> Outcome:
-    """As `load_settings`, but with the problems beside the settings."""
-    flags, environment = read_flags(words), read_environment(environ)
+def collect(words: Sequence[str], environ: Mapping[str, str], flags_of: Sequence[Setting] = SETTINGS) -> Outcome:
+    """As `load_settings`, but with the problems beside the settings.
+
+    A command line may hold the flags of `flags_of` only; variables and file are those of all commands.
+    """
+    flags, environment = read_flags(words, flags_of, SETTINGS), read_environment(environ)
     file = _read_file(resolve(environment, flags))
     top = resolve(file.top, environment, flags)
     targets, target_problems = _targets(top, file)
@@ -83,7 +89,7 @@ def collect(words: Sequence[str], environ: Mapping[str, str]) -> Outcome:
         config_check=bool(top.get("config.check")),
         warnings=_warnings(top),
     )
-    return Outcome(settings=settings, problems=tuple(dict.fromkeys(problems)))
+    return Outcome(settings=settings, problems=tuple(dict.fromkeys(problems)), wrong=top.wrong)
 
 
 def _read_file(early: Resolved) -> YamlFile:

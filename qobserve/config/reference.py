@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from qobserve.config.table import SETTINGS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from qobserve.config.setting import Setting
 
 _HEAD = ("| Flag | Environment | Default | What it does |", "|---|---|---|---|")
@@ -15,6 +17,14 @@ _HEAD = ("| Flag | Environment | Default | What it does |", "|---|---|---|---|")
 def settings_reference() -> str:
     """One table of all settings, in the order of their table; it ends with a line break."""
     return "\n".join([*_HEAD, *map(_row, SETTINGS)]) + "\n"
+
+
+def left_out(settings: Sequence[Setting]) -> str:
+    """A sentence's list of what is not among these settings, by whole sections where nothing of them is."""
+    kept = {"general", *(setting.section for setting in settings)}
+    missing = [setting for setting in SETTINGS if setting not in settings]
+    named = [f"`--{x.section}.*`" if x.section not in kept else f"`{x.flag}`" for x in missing]
+    return ", ".join(dict.fromkeys(named))
 
 
 def flag_forms(setting: Setting) -> str:

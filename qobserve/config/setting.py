@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 PREFIX = "QOBSERVE_"
 DEMO_PREFIX = "QOBSERVE_DEMO_"
+DASHBOARDS_PREFIX = "QOBSERVE_DASHBOARDS_"
+ALERTS_PREFIX = "QOBSERVE_ALERTS_"
+OF_OTHER_COMMANDS = (DEMO_PREFIX, DASHBOARDS_PREFIX, ALERTS_PREFIX)
+"""How variables begin that are no business of the exporter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

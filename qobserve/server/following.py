@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 from qobserve.config import DEFAULT_TARGET
 from qobserve.metrics.tally import Tally
 from qobserve.model.lifecycle import Lifecycle
+from qobserve.reader.checkpoint import CheckpointError, load
 from qobserve.reader.follow import Follower
 from qobserve.reader.topology import topology
 from qobserve.tracing.ids import Facts
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qobserve.config import FollowSettings, MetricsSettings, TargetSettings, TracingSettings
+    from qobserve.model.keys import QueueId
     from qobserve.reader.follow import Sink
     from qobserve.reader.reader import Reader
     from qobserve.tracing.provider import Export
@@ -30,11 +33,12 @@ _REDIS_PORT = 6379
 class FollowPlan:
     """How the events of all targets are followed.
 
-    `export` is the way out for spans; None where none are wanted.
+    `metrics` says how they are counted, None where they are not; `export` is the way out for spans, None where none
+    are wanted.
     """
 
     follow: FollowSettings
-    metrics: MetricsSettings
+    metrics: MetricsSettings | None
     tracing: TracingSettings
     export: Export | None
 
@@ -50,16 +54,22 @@ class Following:
     """
 
     def __init__(self, alias: str, settings: TargetSettings, plan: FollowPlan, reader: Reader) -> None:
-        self.tally = Tally(plan.metrics)
-        self._lifecycle = Lifecycle(plan.follow.open_jobs, cards=plan.export is not None)
-        sinks: list[Sink] = [self.tally]
+        self._told: dict[QueueId, int] = {}
+        self._checkpoint = _checkpoint(plan.follow.checkpoint_file, alias)
+        self.tally = None if plan.metrics is None else Tally(plan.metrics)
+        cards = plan.export is not None or (plan.metrics is not None and plan.metrics.exemplars)
+        self._lifecycle = Lifecycle(plan.follow.open_jobs, cards=cards)
+        sinks: list[Sink] = [] if self.tally is None else [self.tally]
         if plan.export is not None:
             address, port = _server(settings)
             options = SpanOptions(
                 relation=plan.tracing.relation, ratio=plan.export.ratio, server_address=address, server_port=port
             )
             offer = plan.export.emitter.offer
-            sinks.append(Tracer(options, offer, most=plan.follow.open_jobs, open_job=self._open_job))
+            tracer = Tracer(
+                options, offer, most=plan.follow.open_jobs, open_job=self._open_job, told_until=self._told.get
+            )
+            sinks.append(tracer)
         self._reader = reader
         reader.learn_from(self._lifecycle)
         self._follower = Follower(
@@ -71,12 +81,14 @@ class Following:
             sinks,
             discovered=lambda: reader.discovered,
             past=plan.export is not None,
-            checkpoint=_checkpoint(plan.follow.checkpoint_file, alias),
+            checkpoint=self._checkpoint,
             memory=self.tally,
         )
 
     async def start(self) -> None:
         """Begin to follow."""
+        if self._checkpoint is not None:
+            self._told.update(await asyncio.to_thread(_told_until, self._checkpoint))
         await self._follower.start()
 
     async def close(self) -> None:
@@ -100,6 +112,15 @@ def _server(settings: TargetSettings) -> tuple[str, int | None]:
     if url.scheme == "unix":
         return url.path, None
     return url.hostname or "127.0.0.1", url.port or _REDIS_PORT
+
+
+def _told_until(checkpoint: Path) -> dict[QueueId, int]:
+    """Up to which moment an earlier life of ours has read each queue; the follower says what is wrong with the file."""
+    try:
+        saved = load(checkpoint)
+    except CheckpointError:
+        return {}
+    return {} if saved is None else {stream.queue: stream.cursor[0] for stream in saved.streams}
 
 
 def _checkpoint(path: Path | None, alias: str) -> Path | None:

@@ -29,12 +29,17 @@ class Place:
 
 
 def place(facts: Facts, options: SpanOptions) -> Place:
-    """Only a first run joins the producer's trace, and no iteration of a scheduler does: no trace is endless."""
+    """Where a run's spans go: into the producer's trace if it may, or into one of their own."""
     producer = facts.producer
-    if options.relation == "parent" and producer and facts.first and not is_iteration(facts):
+    if producer and may_join(facts, options):
         state = facts.card.tracestate if facts.card else None
         return Place(trace_id=producer.trace_id, producer=producer.span_id, trace_state=state)
     return Place(trace_id=trace_id(facts))
+
+
+def may_join(facts: Facts, options: SpanOptions) -> bool:
+    """Whether a run joins its producer's trace, if there is one; later runs and iterations do not: it would not end."""
+    return options.relation == "parent" and facts.first and not is_iteration(facts)
 
 
 def is_iteration(facts: Facts) -> bool:

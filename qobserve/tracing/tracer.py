@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qobserve.model.run import Run
+from qobserve.tracing.ids import facts_of
 from qobserve.tracing.kin import Remembered
+from qobserve.tracing.links import may_join
 from qobserve.tracing.spans import spans_of
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ class Tracer:
         offer: Takes a span without waiting.
         most: How many jobs are remembered for links.
         open_job: Tells of a job, by its full key, that has not run yet.
+        told_until: Tells up to which moment, in milliseconds, an earlier life of ours has told the runs of a queue;
+            None where that is not known.
     """
 
     def __init__(
@@ -35,17 +39,30 @@ class Tracer:
         *,
         most: int,
         open_job: Callable[[str], Facts | None],
+        told_until: Callable[[QueueId], int | None] = lambda _: None,
     ) -> None:
         self._options = options
         self._offer = offer
         self._kin = Remembered(most, open_job)
+        self._told_until = told_until
 
     def take(self, value: Started | Run | Counted) -> None:
         """Send the spans of a run."""
         if isinstance(value, Run):
-            for span in spans_of(value, self._options, self._kin):
-                self._offer(span)
+            if not self._may_be_another_s(value):
+                for span in spans_of(value, self._options, self._kin):
+                    self._offer(span)
             self._kin.take(value)
+
+    def _may_be_another_s(self, run: Run) -> bool:
+        """Whether an earlier life of ours may have told the run in a trace that cannot be known any more.
+
+        That is the producer's trace, if the hash that names it is gone.
+        """
+        if run.live or run.card is not None or not may_join(facts_of(run), self._options):
+            return False
+        until = self._told_until(run.queue)
+        return until is None or run.ended_ms <= until
 
     # What else a follower tells is about totals.
 

@@ -22,9 +22,13 @@ HERE = (
     "qobserve --help",
     "qobserve exporter --help",
     "qobserve demo --help",
+    "qobserve dashboards export --help",
+    "qobserve trace --help",
     ".venv/bin/qobserve --version",
     ".venv/bin/qobserve exporter --help",
 )
+
+ALERTS = "tests/unit/cli/test_alerts.py::test_the_rules_go_to_standard_output"
 
 # What runs each of the others: a test, or `.ci/run`.
 ELSEWHERE = {
@@ -44,6 +48,22 @@ ELSEWHERE = {
     "qobserve exporter --config.check --config.file qobserve.yml": (
         "tests/repo/test_docs.py::test_the_example_configuration_is_right"
     ),
+    "qobserve dashboards export --out grafana": (
+        "tests/unit/cli/test_dashboards.py::test_it_writes_a_file_for_each_dashboard"
+    ),
+    "qobserve dashboards export --format configmap --bull-board-url http://bull-board:3000": (
+        "tests/unit/cli/test_dashboards.py::test_configmaps_hold_the_same"
+    ),
+    ".venv/bin/qobserve exporter --redis.url redis://127.0.0.1:6379 --tracing.otlp-endpoint http://localhost:4318": (
+        "tests/integration/test_traces_end_to_end_trouble.py::test_trouble_stays_where_it_is"
+    ),
+    "qobserve alerts export > qobserve.rules.yml": ALERTS,
+    "qobserve alerts export --format prometheusrule --config.file qobserve.yml": ALERTS,
+    ".venv/bin/qobserve alerts export --out prometheus": ALERTS,
+    ".venv/bin/qobserve dashboards export --out grafana": (
+        "tests/unit/cli/test_dashboards.py::test_it_writes_a_file_for_each_dashboard"
+    ),
+    "make dashboards": "tests/repo/test_dashboards.py::test_what_is_committed_is_what_is_defined",
     "make docs": "tests/repo/test_pages.py::test_generated_parts_are_up_to_date",
     "qobserve demo": "tests/repo/test_fresh.py::test_make_demo_needs_only_a_python",
     ".venv/bin/qobserve demo": "tests/repo/test_fresh.py::test_make_demo_needs_only_a_python",

@@ -23,13 +23,13 @@ BUILT_IN = {"__rate_interval": "1m", "__range": "1h", "__interval": "15s"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """One query of a panel (or of an annotation), as it is written."""
+    """One query of a panel or an annotation, as it is written; `only_if` says when it finds anything, if not always."""
 
     board: str
     panel: str
     ref: str
     expr: str
-    only_in_trouble: bool
+    only_if: str
 
     def filled(self, values: Mapping[str, str]) -> str:
         """The expression as Prometheus gets it; an unknown variable is an error."""
@@ -68,10 +68,10 @@ def expressions() -> Iterator[Expression]:
                     panel=panel.title,
                     ref=query.refId,
                     expr=query.expr,
-                    only_in_trouble=query.only_in_trouble,
+                    only_if=query.only_if,
                 )
         for annotation in board.annotations.list:  # type: ignore[attr-defined]  # as above
             if "expr" in annotation:
                 yield Expression(
-                    board=name, panel=annotation["name"], ref="", expr=annotation["expr"], only_in_trouble=True
+                    board=name, panel=annotation["name"], ref="", expr=annotation["expr"], only_if="Redis is down"
                 )
