@@ -52,6 +52,7 @@ class Received:
     headers: Mapping[str, str]
     spans: tuple[ReceivedSpan, ...]
     kept: bool
+    body: bytes = field(repr=False)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,7 +79,7 @@ class Manners:
         kept = behaviour in {Behaviour.ACCEPTS, Behaviour.SLOW, Behaviour.PARTIAL}
         spans = tuple(spans_of(ExportTraceServiceRequest.FromString(body)))
         lower = {name.lower(): value for name, value in headers.items()}
-        self.requests.append(Received(protocol=protocol, headers=lower, spans=spans, kept=kept))
+        self.requests.append(Received(protocol=protocol, headers=lower, spans=spans, kept=kept, body=body))
         if behaviour is Behaviour.SLOW:
             self.released.wait(self.delay)
         if behaviour is Behaviour.HANGS:
