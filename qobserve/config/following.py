@@ -24,8 +24,8 @@ class MetricsSettings(Values):
     """How the metrics are cut.
 
     With `job_names` what is counted of jobs carries their names, for each queue the first `job_names_limit` that were
-    seen. With `exemplars` buckets and counters point to traces. Queues that match a glob of `queue_templates` are shown as one, under the glob. Buckets are upper bounds in
-    seconds, rising; the last one, without bound, is not among them.
+    seen. With `exemplars` buckets and counters point to traces. Queues that match a glob of `queue_templates` are shown
+    as one, under the glob. Buckets are upper bounds in seconds, rising; the last one, without bound, is not among them.
     """
 
     job_names: bool = False

@@ -39,10 +39,18 @@ class AgePlan:
         heads: First jobs of the priority levels beyond the window.
         memory: What is known from before; `read` brings it up to date.
         budget: How many hashes may be read.
+        woken: Whether only the first of the stream's new entries is known so far.
     """
 
-    def __init__(
-        self, queue: QueueId, answers: Answers, heads: Iterable[bytes], memory: QueueMemory, budget: Budget
+    def __init__(  # noqa: PLR0913 - a plan is made of all that is known of a queue
+        self,
+        queue: QueueId,
+        answers: Answers,
+        heads: Iterable[bytes],
+        memory: QueueMemory,
+        budget: Budget,
+        *,
+        woken: bool = False,
     ) -> None:
         self.waiting = waiting_candidates(answers, budget)
         self.prioritized = prioritized_candidates(answers, heads, budget)
@@ -56,6 +64,7 @@ class AgePlan:
         self._stream = answers.events
         self._last_entry = last_entry(answers.events)
         self._asked_for = 0
+        self._woken = woken
         self.commands = [pack(b"HMGET", queue.key(job), *TIME_FIELDS) for job in self.jobs]
 
     @property
@@ -95,6 +104,8 @@ class AgePlan:
         forget_the_past(self._memory, times)
         if self._memory.cursor is not None and is_gap(facts, self._memory.cursor):
             forget_unproven(self._memory)
+        if self._woken:
+            self._last_entry = last_entry(facts) or self._last_entry
         last = self._last_entry
         shallow = not self._memory.entry_bytes and self._may_hold_more(stream)
         up_to_date = bool(stream) and last is not None and absorb(self._memory, stream, last, self._kept)
@@ -127,7 +138,7 @@ class AgePlan:
         return followed.ready_ms(self._queue, job)
 
     def _follower_knows_all(self) -> bool:
-        return bool(self.jobs) and all(self._followed_ms(job) is not None for job in self.jobs)
+        return bool(self.jobs) and not self._woken and all(self._followed_ms(job) is not None for job in self.jobs)
 
     def _may_hold_more(self, stream: Sequence[Reply]) -> bool:
         """Whether the stream has more entries than were asked for."""

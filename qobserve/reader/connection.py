@@ -147,6 +147,11 @@ class Link:
         """Whether the other side has closed the connection; the next use would make a new one to the same address."""
         return self._connection.lost
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the next use will go over the same connection as the last one."""
+        return self._connection.is_connected and not self._connection.lost
+
     @contextlib.asynccontextmanager
     async def talk(self) -> AsyncIterator[Talk]:
         """Open the connection if need be, and talk over it until all replies have come."""

@@ -53,6 +53,8 @@ class DetailPlan:
         memory: What is known from before; `details` brings it up to date.
         budget: How much may be read.
         now_ms: The server's clock.
+        woken: Whether the queue was quiet, and some first answers are last time's, the stream's end among them; such a
+            plan serves once.
         stirred: Whether the prioritized set has changed since last time, so that there may be levels that nobody knows.
     """
 
@@ -66,10 +68,12 @@ class DetailPlan:
         now_ms: int,
         *,
         stirred: bool,
+        woken: bool,
     ) -> None:
         self._queue = queue
         self._memory = memory
-        self._ages = AgePlan(queue, answers, heads.values(), memory, budget)
+        self._woken = woken
+        self._ages = AgePlan(queue, answers, heads.values(), memory, budget, woken=woken)
         self._active = ActivePlan(queue, answers, memory, budget)
         self._schedulers = SchedulerPlan(queue, answers, memory, budget.windows, now_ms)
         self._deep = is_deep(answers)
@@ -97,7 +101,7 @@ class DetailPlan:
 
     def is_current(self, memory: QueueMemory, now_ms: int) -> bool:
         """Whether the same first answers would lead to this plan again, with what is remembered of the queue now."""
-        known = memory is self._memory and not self._searches
+        known = memory is self._memory and not self._searches and not self._woken
         return known and self._ages.is_current() and self._schedulers.is_current(now_ms)
 
     def _weighed(self, most: int) -> list[bytes]:
@@ -108,6 +112,11 @@ class DetailPlan:
     def is_lasting(self) -> bool:
         """Whether the same replies would come to the same, and events would tell of all that it depends on."""
         return self._last is not None and not self._sections[_GROUPS]
+
+    @property
+    def asks_for_lengths(self) -> bool:
+        """Whether windows are full, so that they do not show all."""
+        return bool(self._rest)
 
     @property
     def lock_commands(self) -> list[bytes]:

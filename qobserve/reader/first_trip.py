@@ -10,7 +10,7 @@ from qobserve.model.reply import Fault
 from qobserve.reader.budget import MOST_LEVELS
 from qobserve.reader.levels import is_deep, probed, window_levels
 from qobserve.reader.questions import QUESTIONS, level_probe
-from qobserve.reader.quiet import news_of
+from qobserve.reader.quiet import LATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qobserve.reader.connection import Talk
     from qobserve.reader.last_time import LastTime
     from qobserve.reader.memory import QueueMemory
-    from qobserve.reader.quiet import QuietQueue
+    from qobserve.reader.quiet import News, QuietQueue
 
 
 @dataclass(slots=True)
@@ -79,18 +79,17 @@ class Asked:
 
 
 def deal(
-    replies: list[Reply], group: Iterable[Asked], news: Reply, before: Mapping[QueueId, LastTime], now_ms: int
+    replies: list[Reply], group: Iterable[Asked], news: News | None, before: Mapping[QueueId, LastTime], now_ms: int
 ) -> Iterator[FirstLook]:
     """Deal the replies out to the queues that were asked; `before` is what they came to last time.
 
     Args:
         replies: To their questions, one queue's after another's.
         group: Who was asked what.
-        news: The reply to the question for new entries in the streams of quiet queues.
+        news: What is new of the quiet ones among them; None where there are none.
         before: What the queues came to last time.
         now_ms: The server's clock.
     """
-    streams = news_of(news)
     start = 0
     for asked in group:
         told = replies[start : start + asked.expected]
@@ -100,12 +99,12 @@ def deal(
             same = last is not None and last.raw == told
             yield FirstLook(asked.queue, asked.memory, told, unchanged=same)
             continue
-        entries = None if streams is None else streams.get(asked.quiet.stream, [])
-        if entries == [] and asked.quiet.is_same(told) and last.plan.is_current(asked.memory, now_ms):
+        nothing_new = news is not None and news.none_of(asked.quiet)
+        if nothing_new and asked.quiet.is_same(told) and last.plan.is_current(asked.memory, now_ms):
             yield FirstLook(asked.queue, asked.memory, last.raw, unchanged=True, quiet=True)
         else:
-            woken = asked.quiet.woken(told, entries)
-            yield FirstLook(asked.queue, asked.memory, woken, unchanged=False, late=asked.quiet.late)
+            woken = asked.quiet.woken(told, None if news is None else news.entries(asked.quiet))
+            yield FirstLook(asked.queue, asked.memory, woken, unchanged=False, late=LATE)
 
 
 def has_new_levels(look: FirstLook) -> bool:

@@ -23,7 +23,7 @@ from qobserve.reader.last_time import LastTime
 from qobserve.reader.levels import head_probes
 from qobserve.reader.problems import queue_problems, without_repetition
 from qobserve.reader.questions import QUESTIONS, first_batch
-from qobserve.reader.quiet import Quiet, news_command
+from qobserve.reader.quiet import NEWS, News, Quiet, news_commands
 from qobserve.reader.second_trip import SecondTrip
 from qobserve.reader.whole_server import clock, refuse_whole_server, server_problems
 
@@ -69,7 +69,7 @@ class _Group:
     def __init__(self, asked: Sequence[Asked]) -> None:
         self.asked = asked
         self.quiet = [each.quiet for each in asked if each.quiet is not None]
-        news = news_command(self.quiet) if self.quiet else b""
+        news = news_commands(self.quiet) if self.quiet else b""
         self.batch = b"".join([*(each.batch for each in asked), news])
         self.expected = sum(each.expected for each in asked)
 
@@ -100,6 +100,9 @@ class Looker:
             RedisError: The server as a whole does not serve us.
         """
         self._fit(memories)
+        if not link.is_open:  # it may be another server, or this one with older keys
+            self._last.clear()
+            self._quiet = Quiet(self._budget.windows)
         asked = [self._ask(queue, memory, place) for place, (queue, memory) in enumerate(memories.items())]
         async with link.talk() as talk:
             groups = [_Group(asked[start : start + _GROUP]) for start in range(0, len(asked), _GROUP)]
@@ -148,7 +151,7 @@ class Looker:
         late: list[FirstLook] = []
         for group in groups:
             replies = await talk.receive(group.expected)
-            (news,) = await talk.receive(1) if group.quiet else (None,)
+            news = News(group.quiet, await talk.receive(NEWS)) if group.quiet else None
             answers.tally(replies)
             busy: list[FirstLook] = []
             for look in deal(replies, group.asked, news, self._last, now_ms):

@@ -1,10 +1,10 @@
 """Quiet queues: what is still asked about a queue that was the same for some looks, and what wakes it.
 
 Nearly all that BullMQ does is written to the queue's event stream. What is not (draining, a new priority, limits,
-abandoned locks) shows in the few lengths, windows, settings and locks that are asked of quiet queues too. While all of
-these are the same and the stream has no new entry, the queue is the same and keeps what it came to. Where anything
-differs, the rest is asked in the second round trip of the same look. What is written by hand, or evicted, may show in
-none of them: so each quiet queue is looked at in full now and then.
+abandoned locks, trimmed events) shows in the lengths, windows, settings and locks that are asked of quiet queues too.
+While all of these are the same and the stream has no new entry, the queue is the same and keeps what it came to. Where
+anything differs, the rest is asked in the second round trip of the same look. A job's changed data, and what is written
+by hand or evicted, may show in none of them: so each quiet queue is looked at in full now and then.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from qobserve.model.events import last_entry, with_last_entry
 from qobserve.model.reading import Answers, Meta
-from qobserve.model.reply import Fault
 from qobserve.reader.connection import pack
 from qobserve.reader.levels import head_probes
-from qobserve.reader.questions import META_FIELDS, QUESTIONS, question_about
+from qobserve.reader.questions import QUESTIONS, question_about
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from qobserve.model.keys import QueueId
     from qobserve.model.reply import Reply
@@ -36,21 +35,25 @@ FULL_EVERY = 10
 ALWAYS = (
     "wait_length",
     "wait_tail",
+    "wait_head",
+    "paused_tail",
     "active_tail",
     "prioritized_length",
     "prioritized_first",
     "delayed_length",
+    "meta",
     "limiter_ttl",
     "schedulers_first",
 )
-_UNLESS_GONE = "paused_tail"
-"""Asked but where the layout has no such list any more."""
-
-SILENT_FIELDS = (0, *range(3, len(META_FIELDS)))
-"""The fields of `meta` that change without an event; the first one also tells that the queue still exists."""
+"""What changes without an event, and all that the questions of the second round trip are made from."""
 
 _PLACE = {name: place for place, name in enumerate(QUESTIONS)}
+_PLACES = [_PLACE[name] for name in ALWAYS]
+LATE = tuple(place for place in _PLACE.values() if place not in _PLACES)
+"""The places of the questions that are asked only once a queue is awake, in the second round trip."""
+
 _NO_KEY = -2
+_PAIR = 2
 
 
 class QuietQueue:
@@ -63,30 +66,26 @@ class QuietQueue:
         windows: How much of each list is read.
     """
 
-    __slots__ = ("_known", "_last", "_late", "_locks", "_places", "_settings", "batch", "cursor", "expected", "stream")
+    __slots__ = ("_known", "_last", "_locks", "attempts", "batch", "counter", "cursor", "expected", "stream")
 
     def __init__(self, queue: QueueId, memory: QueueMemory, last: LastTime, windows: Windows) -> None:
-        gone = last.snapshot.layout == "6" and last.raw[_PLACE[_UNLESS_GONE]] == []
-        names = ALWAYS if gone else (*ALWAYS, _UNLESS_GONE)
         self._last = last
-        self._places = [_PLACE[name] for name in names]
-        self._settings = [META_FIELDS[field] for field in SILENT_FIELDS]
-        self._late = [place for place in _PLACE.values() if place not in self._places]
         self.stream = queue.key(b"events")
         self.cursor = last_entry(last.raw[_PLACE["events"]]) or b"0"
+        self.counter = queue.key(b"id")
+        self.attempts = last.raw[_PLACE["id"]]
         locks = last.plan.lock_commands
         self._locks = len(locks)
         asked = [
             *locks,
-            *(question_about(queue, name, windows, memory.ended_score) for name in names),
+            *(question_about(queue, name, windows, memory.ended_score) for name in ALWAYS),
             *head_probes(queue, memory.probed_levels),
-            pack(b"HMGET", queue.key(b"meta"), *self._settings),
+            pack(b"XLEN", self.stream),
         ]
         self.batch = b"".join(asked)
         self.expected = len(asked)
-        meta = last.raw[_PLACE["meta"]]
-        settings = [meta[field] for field in SILENT_FIELDS] if isinstance(meta, list) else None
-        self._known = [*(last.raw[place] for place in self._places), *last.raw[len(QUESTIONS) :], settings]
+        retained = last.snapshot.events_retained
+        self._known = [*(last.raw[place] for place in _PLACES), *last.raw[len(QUESTIONS) :], retained]
 
     def is_same(self, replies: Sequence[Reply]) -> bool:
         """Whether the replies to `batch` tell of no change."""
@@ -95,24 +94,15 @@ class QuietQueue:
         locks = replies[: self._locks]
         return _NO_KEY not in locks and all(type(lock) is int for lock in locks)
 
-    def woken(self, replies: Sequence[Reply], news: Reply) -> list[Reply]:
-        """All first answers, as far as they are known before the late ones; `news` are the stream's new entries."""
+    def woken(self, replies: Sequence[Reply], entries: Reply) -> list[Reply]:
+        """All first answers, as far as they are known before the late ones; `entries` are new ones of the stream."""
         raw = list(self._last.raw)
         told = replies[self._locks : -1]
-        for place, reply in zip(self._places, told, strict=False):
+        for place, reply in zip(_PLACES, told, strict=False):
             raw[place] = reply
-        raw[len(QUESTIONS) :] = told[len(self._places) :]
-        raw[_PLACE["wait_head"]] = None
-        settings = replies[-1]
-        if not isinstance(settings, list) or settings[0] is None:  # the queue is gone, or was begun anew
-            raw[_PLACE["meta"]] = settings if isinstance(settings, Fault) else None
-        raw[_PLACE["events"]] = with_last_entry(raw[_PLACE["events"]], news)
+        raw[len(QUESTIONS) :] = told[len(_PLACES) :]
+        raw[_PLACE["events"]] = with_last_entry(raw[_PLACE["events"]], entries)
         return raw
-
-    @property
-    def late(self) -> list[int]:
-        """The places of the questions that are asked only once the queue is awake, in the second round trip."""
-        return self._late
 
 
 def late_batch(queue: QueueId, late: Iterable[int], windows: Windows) -> bytes:
@@ -121,19 +111,42 @@ def late_batch(queue: QueueId, late: Iterable[int], windows: Windows) -> bytes:
     return b"".join([questions[place].packed(queue, windows) for place in late])
 
 
-def news_command(queues: Sequence[QuietQueue]) -> bytes:
-    """Ask for one new entry of each stream that has any."""
+NEWS = 2
+"""How many replies `news_commands` brings."""
+
+
+def news_commands(queues: Sequence[QuietQueue]) -> bytes:
+    """Ask at once for one new entry of each stream that has any, and for all counters of added jobs."""
     streams, cursors = [queue.stream for queue in queues], [queue.cursor for queue in queues]
-    return pack(b"XREAD", b"COUNT", b"1", b"STREAMS", *streams, *cursors)
+    return pack(b"XREAD", b"COUNT", b"1", b"STREAMS", *streams, *cursors) + pack(
+        b"MGET", *(queue.counter for queue in queues)
+    )
 
 
-def news_of(reply: Reply) -> Mapping[bytes, Reply] | None:
-    """New entries by stream; None where that could not be told."""
-    if reply is None:
-        return {}
+class News:
+    """What the replies to `news_commands` tell of each queue."""
+
+    def __init__(self, queues: Sequence[QuietQueue], replies: Sequence[Reply]) -> None:
+        entries, counters = replies
+        self._entries = _by_stream(entries)
+        self._counters: dict[bytes, Reply] = {}
+        if (entries is None or self._entries) and isinstance(counters, list) and len(counters) == len(queues):
+            self._counters = dict(zip([queue.counter for queue in queues], counters, strict=True))
+
+    def entries(self, queue: QuietQueue) -> Reply:
+        """New entries of a queue's stream; None for none that are known."""
+        return self._entries.get(queue.stream)
+
+    def none_of(self, queue: QuietQueue) -> bool:
+        """Whether it is certain that there is nothing new."""
+        return queue.stream not in self._entries and self._counters.get(queue.counter, self) == queue.attempts
+
+
+def _by_stream(reply: Reply) -> dict[bytes, Reply]:
     if not isinstance(reply, list):
-        return None
-    return {each[0]: each[1] for each in reply if isinstance(each, list) and isinstance(each[0], bytes)}
+        return {}
+    pairs = (each for each in reply if isinstance(each, list) and len(each) == _PAIR)
+    return {stream: entries for stream, entries in pairs if isinstance(stream, bytes)}
 
 
 class Quiet:
@@ -184,4 +197,5 @@ def _may_be_quiet(last: LastTime) -> bool:
         and not last.snapshot.problems
         and last.snapshot.unlocked == 0
         and last.plan.is_lasting
+        and not last.plan.asks_for_lengths
     )

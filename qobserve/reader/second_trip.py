@@ -83,7 +83,9 @@ def _plan(look: FirstLook, last: LastTime | None, budget: Budget, now_ms: int) -
     if last is not None and look.unchanged and last.plan.is_current(look.memory, now_ms):
         return last.plan
     stirred = last is None or levels_stirred(look.raw, last.raw)
-    return DetailPlan(look.queue, look.answers, look.heads, look.memory, budget, now_ms, stirred=stirred)
+    return DetailPlan(
+        look.queue, look.answers, look.heads, look.memory, budget, now_ms, stirred=stirred, woken=bool(look.late)
+    )
 
 
 def _not_understood(queue: QueueId, exc: Exception) -> QueueSnapshot:

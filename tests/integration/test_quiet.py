@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from rig.child import wait_until
 from rig.drivers import driving, version_of
 from rig.stage import Stage
 

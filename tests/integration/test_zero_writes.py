@@ -32,7 +32,8 @@ ACL = (
 
 SENT = {
     "AUTH", "CLIENT SETNAME", "CLIENT LIST", "SCAN", "TIME", "INFO", "LLEN", "LRANGE", "LINDEX", "ZCARD", "ZRANGE",
-    "ZRANGEBYSCORE", "HMGET", "HGET", "HSTRLEN", "GET", "PTTL", "EXISTS", "XINFO STREAM", "XREAD", "XREVRANGE", "XRANGE", "TYPE",
+    "ZRANGEBYSCORE", "HMGET", "HGET", "HSTRLEN", "GET", "PTTL", "EXISTS", "XINFO STREAM", "XREAD", "XLEN", "MGET",
+    "XREVRANGE", "XRANGE", "TYPE",
 }  # fmt: skip
 """All that is ever sent to a single server in its first database."""
 
