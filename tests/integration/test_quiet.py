@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from rig.child import wait_until
 from rig.drivers import driving, version_of
 from rig.stage import Stage
 
 from qobserve.config import DiscoverySettings, QueueSettings, TargetSettings
 from qobserve.model.job import ReadyAt
+from qobserve.model.states import State
 from qobserve.reader.quiet import FULL_EVERY, QUIET_LOOKS
 from qobserve.reader.reader import Reader
 
@@ -217,6 +219,59 @@ async def test_a_quiet_queue_costs_half_the_commands(server: Server, client: red
 
     assert quiet <= full / 2
     assert costs[LOOKS:].count(quiet) == FULL_EVERY - 1
+
+
+async def test_a_fleet_of_two_versions_wakes_it_with_its_paused_list(server: Server) -> None:
+    """Up to BullMQ 5 pausing moves all jobs to another list, with one event; who added them was of version 6."""
+    with driving("node-5.81.5", server) as old_fleet, driving("node-6.7.0", server) as new_fleet:
+        old_fleet.call("getJobCounts", queue="q")
+        jobs: list[Json] = [{"name": "job", "data": {}, "opts": {}} for _ in range(150)]
+        new_fleet.call("addBulk", queue="q", jobs=jobs)
+        async with reading(server, "bull:q") as old, reading(server, "bull:q") as new:
+            for _ in range(LOOKS):
+                await look(old)
+            await asyncio.to_thread(old_fleet.call, "pause", queue="q")
+            seen = [await look(old) for _ in range(3)]
+            await look(new)
+            truth = await look(new)
+
+    assert [differences(told, truth) for told in seen] == [[], [], []]
+    assert truth.jobs[State.PAUSED] == 150
+
+
+async def test_what_left_no_event_that_is_still_there_wakes_it(server: Server, client: redis.Redis) -> None:
+    with driving("node-6.7.0", server) as driver:
+        driver.call("add", queue="q", name="job", data={}, opts={})
+        driver.call("work", queue="q", worker="w", script={"*": {"fail": True}})
+        wait_until(lambda: client.zcard("bull:q:failed") == 1, "the job to fail")
+        driver.call("stopWorker", worker="w")
+        async with reading(server, "bull:q") as reader:
+            for _ in range(LOOKS):
+                await look(reader)
+            await asyncio.to_thread(driver.call, "clean", queue="q", state="failed", grace=0, limit=10)
+            client.xtrim("bull:q:events", maxlen=0, approximate=False)
+            told = await look(reader)
+
+    assert (told.jobs[State.FAILED], told.failed_since_ms, told.events_retained) == (0, None, 0)
+
+
+async def test_a_lost_connection_wakes_all(server: Server, client: redis.Redis) -> None:
+    """Whoever answers on the next one may have older keys, and an older stream."""
+    with driving("node-6.7.0", server) as driver:
+        driver.call("add", queue="q", name="job", data={}, opts={})
+    client.zadd("bull:q:failed", {"1": 1})
+    async with reading(server, "bull:q") as reader:
+        for _ in range(LOOKS):
+            await look(reader)
+        client.zadd("bull:q:failed", {"1": 2})
+        assert (await look(reader)).failed_since_ms == 1  # nothing told of it
+        for each in client.client_list():
+            if each["name"] == "qobserve":
+                client.client_kill(each["addr"])
+        await asyncio.sleep(0.1)  # the end of the connection arrives
+        told = await look(reader)
+
+    assert told.failed_since_ms == 2
 
 
 async def test_what_is_written_by_hand_is_seen_within_some_looks(server: Server, client: redis.Redis) -> None:
