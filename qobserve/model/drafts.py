@@ -20,6 +20,7 @@ class Known(Protocol):
     """What is known of the job: the part of it that goes into a value."""
 
     base: int | None
+    earlier: int | None
     starts: int
     name: str | None
     added_ms: int | None
@@ -83,8 +84,11 @@ class RunDraft:
         self.live = live
         self.outcome = outcome
         self.ended_ms = event.ms
-        base = known.base
-        self.attempt = None if base is None else base + known.starts or None
+        if known.earlier is None:
+            base = known.base
+            self.attempt = None if base is None else base + known.starts or None
+        else:  # before its first start it is no run that has a number, and must not have that of the run that failed
+            self.attempt = known.earlier + known.starts if known.starts else None
         self.added_ms = known.added_ms
         self.ready_ms = known.ready_ms
         self.started_ms = known.started_ms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from qobserve.model.open_jobs import WAITING, QueueJobs, forget_oldest
+from qobserve.model.open_jobs import MOST_FAILED, WAITING, FailedJobs, QueueJobs, forget_oldest
 from qobserve.model.questions import Question, Why
 from qobserve.model.transitions import OF_JOB
 from qobserve.model.turn import Told, Turn
@@ -35,6 +35,7 @@ class Lifecycle:
         self._most_open = most_open
         self._cards = cards
         self._queues: dict[QueueId, QueueJobs] = {}
+        self._failed = FailedJobs(min(most_open, MOST_FAILED))
         self._open = 0
         self._asked = 0
 
@@ -46,7 +47,7 @@ class Lifecycle:
         """
         jobs = self._queues.get(queue)
         if jobs is None:
-            jobs = self._queues[queue] = QueueJobs(queue)
+            jobs = self._queues[queue] = QueueJobs(queue, self._failed)
         self._open -= len(jobs.open)
         self._asked -= len(jobs.asked)
         turn = Turn(jobs, counted_from_ms=counted_from_ms, cards=self._cards)
@@ -97,6 +98,7 @@ class Lifecycle:
         """Drop all that is known of a queue that has vanished, or whose stream began anew."""
         jobs = self._queues.pop(queue, None)
         if jobs is not None:
+            self._failed.forget(queue)
             self._open -= len(jobs.open)
             self._asked -= len(jobs.asked)
 

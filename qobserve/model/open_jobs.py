@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from enum import Enum, auto
 from heapq import merge
 from itertools import islice
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 100
 """How long events are waited for that a hash has told of: they may have been trimmed."""
+
+MOST_FAILED = 10_000
+"""How many jobs that failed for good are remembered, over all queues."""
 
 _PART_FORGOTTEN = 64
 """When there are too many jobs, one in so many is forgotten at a time: to look for the oldest costs more than one."""
@@ -60,6 +64,8 @@ class OpenJob:
         since_ms: When it was first seen.
         base: How often it had been started before the first start that was seen; None when unknown.
         starts: How many of its starts were seen.
+        earlier: How often it had been started before it was retried by hand, whatever its hash says, whose counters may
+            have been reset; None when unknown, or if it was not.
         failures: How many of its runs have failed in all; None when unknown.
         failures_in_the_end: The same as told by the end of the job, in which the last failure is left out.
         gone: Whether its hash was looked for in vain.
@@ -76,6 +82,7 @@ class OpenJob:
             "at",
             "base",
             "card",
+            "earlier",
             "failures",
             "failures_in_the_end",
             "gone",
@@ -97,6 +104,7 @@ class OpenJob:
         self.started_ms: int | None = None
         self.base: int | None = None
         self.starts = 0
+        self.earlier: int | None = None
         self.failures: int | None = None
         self.failures_in_the_end: int | None = None
         self.card: Card | None = None
@@ -110,8 +118,13 @@ class OpenJob:
 
     @property
     def attempt(self) -> int | None:
-        """Which run of the job the last one seen is, from 1."""
+        """Which run of the job the last one seen is, from 1, as its hash counts them."""
         return None if self.base is None else self.base + self.starts
+
+    @property
+    def number(self) -> int | None:
+        """The same, as it is told: a retry by hand does not begin anew."""
+        return self.attempt if self.earlier is None else self.earlier + self.starts
 
     @property
     def told_until(self) -> int:
@@ -129,6 +142,48 @@ class OpenJob:
         return True
 
 
+class FailedJobs:
+    """What a retry by hand takes up again: when a job was added, and how often it had been started when it failed.
+
+    At most `most` jobs of all queues are remembered; the one that failed longest ago is forgotten first.
+    """
+
+    __slots__ = ("_jobs", "_most")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._jobs: OrderedDict[tuple[QueueId, bytes], tuple[int, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def keep(self, queue: QueueId, job: OpenJob) -> None:
+        """Remember a job that has failed, if it was seen being added."""
+        number = job.number
+        if job.added_ms is None or number is None:
+            return
+        self._jobs[queue, job.raw] = (job.added_ms, number)
+        self._jobs.move_to_end((queue, job.raw))
+        if len(self._jobs) > self._most:
+            self._jobs.popitem(last=False)
+
+    def resume(self, queue: QueueId, job: OpenJob) -> None:
+        """Go on with a job that is retried by hand where it had failed, if that is remembered."""
+        known = self._jobs.pop((queue, job.raw), None)
+        if known is not None:
+            job.added_ms, job.earlier = known
+
+    def drop(self, queue: QueueId, raw: bytes) -> None:
+        """Forget a job that is no more."""
+        if self._jobs:
+            self._jobs.pop((queue, raw), None)
+
+    def forget(self, queue: QueueId) -> None:
+        """Forget a queue's."""
+        for key in [key for key in self._jobs if key[0] == queue]:
+            del self._jobs[key]
+
+
 class QueueJobs:
     """The jobs of one queue, and how far its events were taken.
 
@@ -138,14 +193,16 @@ class QueueJobs:
         last: Id of the last event taken.
         previous: The last event taken: some events only make sense with the one that follows.
         failed: The job that failed last.
+        finished: Jobs that failed for good, of all queues.
         unread: Whether more may follow `previous` that the reader has not had a chance to fetch.
         starts_counted: Whether the hashes tell starts from failures (BullMQ 5 on); None before one was read.
     """
 
-    __slots__ = ("asked", "failed", "last", "open", "previous", "queue", "starts_counted", "unread")
+    __slots__ = ("asked", "failed", "finished", "last", "open", "previous", "queue", "starts_counted", "unread")
 
-    def __init__(self, queue: QueueId) -> None:
+    def __init__(self, queue: QueueId, finished: FailedJobs) -> None:
         self.queue = queue
+        self.finished = finished
         self.open: dict[bytes, OpenJob] = {}
         self.asked: dict[bytes, OpenJob] = {}
         self.last = (-1, -1)

@@ -76,7 +76,8 @@ def learn(job: OpenJob, card: Card | None, undecided: int, failed: int) -> None:
 def fill(job: OpenJob, held: Held, card: Card | None, error: str | None) -> None:
     """Write into a value what the hash adds to it."""
     value = held.value
-    attempt = None if job.base is None or not held.ordinal else job.base + held.ordinal
+    before = job.base if job.earlier is None else job.earlier
+    attempt = None if before is None or not held.ordinal else before + held.ordinal
     newest = 0 < held.ordinal == job.starts
     value.card = job.card
     if value.name is None:

@@ -30,6 +30,7 @@ def _added(turn: Turn, event: Event, raw: bytes) -> None:
     jobs.open.pop(raw, None)
     if (other := jobs.asked.get(raw)) is not None:  # the hash that it asks for is the new job's
         turn.give_up(other)
+    jobs.finished.drop(jobs.queue, raw)
     job = jobs.open[raw] = OpenJob(raw, event.ms)
     job.name = event.name
     job.added_ms = event.ms
@@ -40,7 +41,8 @@ def _added(turn: Turn, event: Event, raw: bytes) -> None:
 
 
 def _waiting(turn: Turn, event: Event, raw: bytes) -> None:
-    job, prev = turn.jobs.open.get(raw) or _known(turn, event, raw), event.prev
+    known, prev = turn.jobs.open.get(raw), event.prev
+    job = known or _known(turn, event, raw)
     if prev == "active":
         turn.end(job, event, Outcome.RETRIED, undecided=True)
     elif job.at is ACTIVE and prev == "failed":  # how BullMQ up to 5.1 calls a retry
@@ -50,8 +52,10 @@ def _waiting(turn: Turn, event: Event, raw: bytes) -> None:
     elif job.at is ACTIVE and prev is None:  # how BullMQ up to 4 puts a job back for a rate limit
         turn.end(job, event, Outcome.DELAYED)
     elif prev in _SETS_OF_THE_ENDED:  # by hand; the hash keeps or drops its counters as the caller likes
-        job.base = job.failures = None
+        job.base = job.failures = job.earlier = None
         job.starts = 0
+        if known is None and prev == "failed":
+            turn.jobs.finished.resume(turn.jobs.queue, job)
     job.at = WAITING
     job.ready_ms = event.ms
     job.started_ms = None
@@ -125,6 +129,7 @@ def _failed(turn: Turn, event: Event, raw: bytes) -> None:
     if event.ms >= turn.counted_from_ms:
         turn.count_failure("failed", job.name)
     turn.end(job, event, Outcome.FAILED, never_started=event.prev == "waiting-children")
+    turn.jobs.finished.keep(turn.jobs.queue, job)
 
 
 def _exhausted(turn: Turn, event: Event, raw: bytes) -> None:
@@ -139,6 +144,7 @@ def _exhausted(turn: Turn, event: Event, raw: bytes) -> None:
 def _removed(turn: Turn, event: Event, raw: bytes) -> None:
     job = turn.jobs.open.pop(raw, None)
     turn.count_event("removed", event, job)
+    turn.jobs.finished.drop(turn.jobs.queue, raw)
     if job is not None and event.prev not in _SETS_OF_THE_ENDED:
         job.at = ENDED
         job.gone = True

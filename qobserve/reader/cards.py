@@ -5,6 +5,7 @@ Source of the facts: docs/bullmq-format.md#job-hash.
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
 from typing import TYPE_CHECKING
@@ -31,8 +32,14 @@ _LARGEST_OPTS = 65_536
 _LARGEST_STACK = 1 << 20
 _MOST = 2**53
 _LONGEST_TEXT = 1_024
-_CLASS = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
-_LONGEST_CLASS = 128
+_NODE_CLASS = re.compile(r"([A-Za-z_$][\w$]*)(?: \[\w+\])?")
+"""Node.js puts the code of an error of its own behind the class: `RangeError [ERR_OUT_OF_RANGE]`."""
+_PYTHON_CLASS = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
+_ENDINGS = ("Error", "Exception", "Warning", "Interrupt", "Exit", "Timeout", "Failure", "Fault")
+_BUILTIN = frozenset(
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+)
+_LONGEST_CLASS = 100
 _PYTHON = "Traceback (most recent call last):"
 _CHAINS = (
     "During handling of the above exception, another exception occurred:",
@@ -107,9 +114,16 @@ def error_class(stacktrace: bytes | None) -> str | None:
         return None
     if not isinstance(traces, list) or not traces or not isinstance(traces[-1], str):
         return None
-    head, colon, _ = _telling(traces[-1].strip()).partition(":")
-    sure = bool(colon) or head.endswith(("Error", "Exception"))  # else it may be a message of one word
-    return head if sure and len(head) <= _LONGEST_CLASS and _CLASS.fullmatch(head) else None
+    trace = traces[-1].strip()
+    head = _telling(trace).partition(":")[0]
+    match = (_PYTHON_CLASS if trace.startswith(_PYTHON) else _NODE_CLASS).fullmatch(head)
+    return match[1] if match and _is_class(match[1]) else None
+
+
+def _is_class(name: str) -> bool:
+    """Whether this is called as classes of errors are; else it may be the first word of a message."""
+    last = name.rpartition(".")[2]
+    return len(name) <= _LONGEST_CLASS and (last.endswith(_ENDINGS) or last in _BUILTIN)
 
 
 def _telling(trace: str) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from qobserve.config import DEFAULT_TARGET
 from qobserve.metrics.tally import Tally
+from qobserve.model.keys import text
 from qobserve.model.lifecycle import Lifecycle
 from qobserve.reader.checkpoint import CheckpointError, load
 from qobserve.reader.follow import Follower
@@ -100,9 +101,10 @@ class Following:
         raw = key.encode()
         for queue in self._reader.queues:
             if raw.startswith(queue.base):
-                known = self._lifecycle.open_job(queue, raw[len(queue.base) :])
+                job = raw[len(queue.base) :]
+                known = self._lifecycle.open_job(queue, job)
                 if known is not None:
-                    return Facts(key=key, added_ms=known.added_ms, card=known.card)
+                    return Facts(key=key, job=text(job), added_ms=known.added_ms, card=known.card)
         return None
 
 

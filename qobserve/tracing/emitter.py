@@ -83,6 +83,8 @@ class Emitter:
         self._endpoint = endpoint
         self._size = queue_size
         self._pace = pace
+        # When lingering ends: a queue below a batch still needs room for what comes until the thread has woken.
+        self._enough = min(pace.batch, max(queue_size // 2, 1))
         self._waiting: deque[SpanDescription] = deque()
         self._under_way = 0
         self._exported = 0
@@ -109,7 +111,7 @@ class Emitter:
             room = len(self._waiting) + self._under_way < self._size
             if room:
                 self._waiting.append(span)
-                if len(self._waiting) in {1, self._pace.batch}:
+                if len(self._waiting) in {1, self._enough}:
                     self._changed.notify()
             else:
                 self._dropped[QUEUE_FULL] += 1
@@ -172,9 +174,7 @@ class Emitter:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing, self._health.due(time.monotonic()))
             if self._waiting:
-                self._changed.wait_for(
-                    lambda: len(self._waiting) >= self._pace.batch or self._closing, self._pace.linger
-                )
+                self._changed.wait_for(lambda: len(self._waiting) >= self._enough or self._closing, self._pace.linger)
             batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._pace.batch))]
             self._under_way = len(batch)
         return batch

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SCHEME = "qobserve.spans.1"
 """Part of every id: a change of how they are made has to change it."""
 
-_ITERATION = re.compile(r"(?P<scheduler>.+:repeat:.+):(?P<ms>[0-9]{10,16})", re.ASCII | re.DOTALL)
+_ITERATION = re.compile(r"repeat:.+:(?P<ms>[0-9]{10,16})", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,7 @@ class Facts:
         attempt: Which of its runs this is, from 1; None when unknown.
         moment_ms: When the run started, or ended if it never started; None for one that is still to come.
         card: What its hash said, if it was read.
+        job: Its id; None where only the key is known.
     """
 
     key: str
@@ -36,18 +37,19 @@ class Facts:
     attempt: int | None = None
     moment_ms: int | None = None
     card: Card | None = None
+    job: str | None = None
 
     @property
     def iteration_ms(self) -> int | None:
         """When an iteration of a scheduler is due; None for any other job."""
-        match = _iteration(self.key)
+        match = _iteration(self)
         return int(match["ms"]) if match else None
 
     @property
     def scheduler(self) -> str | None:
         """The full key of the scheduler whose iteration the job is; None for any other job."""
-        match = _iteration(self.key)
-        return match["scheduler"] if match else None
+        match = _iteration(self)
+        return self.key.removesuffix(f":{match['ms']}") if match else None
 
     @property
     def first(self) -> bool:
@@ -76,29 +78,37 @@ def facts_of(run: Run) -> Facts:
         attempt=run.attempt,
         moment_ms=run.ended_ms if run.started_ms is None else run.started_ms,
         card=run.card,
+        job=run.job,
     )
 
 
-def trace_id(facts: Facts) -> int:
+def trace_id(facts: Facts, server: str) -> int:
     """The id of a run's own trace; 128 bits, never 0.
 
     The low half is the same for all runs of a job, so that samplers that decide by it keep or drop them together.
+
+    Args:
+        facts: The run's.
+        server: What its Redis is called: jobs of two servers may be alike in all else.
     """
-    return (_hash("trace", _which(facts), facts) << 64 | job_half(facts)) or 1
+    return (_hash("trace", _which(facts), facts, server) << 64 | job_half(facts, server)) or 1
 
 
-def job_half(facts: Facts) -> int:
+def job_half(facts: Facts, server: str) -> int:
     """The low half of the trace ids of all of a job's runs."""
-    return _hash("job", "", facts)
+    return _hash("job", "", facts, server)
 
 
-def span_id(facts: Facts, role: str) -> int:
+def span_id(facts: Facts, role: str, server: str) -> int:
     """The id of one of a run's spans; 64 bits, never 0."""
-    return _hash(role, _which(facts), facts) or 1
+    return _hash(role, _which(facts), facts, server) or 1
 
 
-def _iteration(key: str) -> re.Match[str] | None:
-    return _ITERATION.fullmatch(key) if ":repeat:" in key else None
+def _iteration(facts: Facts) -> re.Match[str] | None:
+    if ":repeat:" not in facts.key:
+        return None
+    # A key alone does not tell where the queue's name ends, which may itself be `repeat`.
+    return _ITERATION.fullmatch(facts.key[facts.key.index(":repeat:") + 1 :] if facts.job is None else facts.job)
 
 
 def _anchor(facts: Facts) -> str:
@@ -116,7 +126,7 @@ def _which(facts: Facts) -> str:
     return f"moment {facts.moment_ms}" if facts.attempt is None else f"attempt {facts.attempt}"
 
 
-def _hash(role: str, which: str, facts: Facts) -> int:
+def _hash(role: str, which: str, facts: Facts, server: str) -> int:
     # The key comes last: it alone may hold a separator, and nothing then reads as anything else.
-    parts = f"{_SCHEME}\n{role}\n{which}\n{_anchor(facts)}\n{facts.key}"
+    parts = f"{_SCHEME}\n{role}\n{which}\n{_anchor(facts)}\n{server}\n{facts.key}"
     return int.from_bytes(sha256(parts.encode("utf-8", "surrogatepass")).digest()[:8], "big")

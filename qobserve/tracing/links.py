@@ -34,7 +34,7 @@ def place(facts: Facts, options: SpanOptions) -> Place:
     if producer and may_join(facts, options):
         state = facts.card.tracestate if facts.card else None
         return Place(trace_id=producer.trace_id, producer=producer.span_id, trace_state=state)
-    return Place(trace_id=trace_id(facts))
+    return Place(trace_id=trace_id(facts, options.server))
 
 
 def may_join(facts: Facts, options: SpanOptions) -> bool:
@@ -54,7 +54,7 @@ def is_kept(facts: Facts, options: SpanOptions) -> bool:
     """
     producer = None if is_iteration(facts) else facts.producer
     if producer is None:
-        return options.keeps(job_half(facts))
+        return options.keeps(job_half(facts, options.server))
     return producer.sampled and options.keeps(producer.trace_id)
 
 
@@ -73,7 +73,7 @@ def links(facts: Facts, options: SpanOptions, kin: Kin, *, joined: bool) -> Iter
             where = place(other, options)
             yield SpanLink(
                 trace_id=where.trace_id,
-                span_id=span_id(other, PROCESS),
+                span_id=span_id(other, PROCESS, options.server),
                 trace_state=where.trace_state,
                 attributes={LINK: relation},
             )

@@ -24,6 +24,11 @@ class SpanOptions:
     server_address: str | None = None
     server_port: int | None = None
 
+    @property
+    def server(self) -> str:
+        """What the server is called in ids."""
+        return f"{self.server_address or ''}:{'' if self.server_port is None else self.server_port}"
+
     def keeps(self, trace_id: int) -> bool:
         """Whether a trace is within the ratio, decided as OpenTelemetry's TraceIdRatioBased does."""
         return trace_id % _TRACES < round(self.ratio * _TRACES)

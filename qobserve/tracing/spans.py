@@ -88,7 +88,7 @@ def _processing(run: Run) -> tuple[int, int] | None:
 def _span(run: Run, options: SpanOptions, where: Place, above: int | None, part: _Part) -> SpanDescription:
     return SpanDescription(
         trace_id=where.trace_id,
-        span_id=span_id(facts_of(run), part.operation),
+        span_id=span_id(facts_of(run), part.operation, options.server),
         parent_span_id=above,
         name=f"{part.operation} {destination(run)}",
         kind=part.kind,

@@ -49,6 +49,21 @@ def test_a_job_beyond_the_bound_is_counted_all_the_same_and_its_start_is_asked_f
     assert [(run.ready_ms, run.started_ms, run.ended_ms) for run in fold.runs] == [(999, 2000, 2001)]
 
 
+def test_the_jobs_that_failed_last_are_remembered_and_those_of_a_queue_that_is_gone_are_not() -> None:
+    def numbers(*, gone: bool) -> list[int | None]:
+        fold = Fold(most_open=2)
+        for number in (1, 2, 3):
+            fold.feed(stream(*NEW, "failed", job=b"%d" % number, first_ms=1000 * number))
+        if gone:
+            fold.lifecycle.forget(QUEUE)
+        for number in (1, 2, 3):
+            fold.feed(stream("waiting<failed", "active", "failed", job=b"%d" % number, first_ms=9000 + 100 * number))
+        return [run.attempt for run in fold.settle().runs[3:]]
+
+    assert numbers(gone=False) == [None, 2, 2]
+    assert numbers(gone=True) == [None, None, None]
+
+
 def test_questions_that_nobody_answers_are_bounded_too() -> None:
     fold = Fold(most_open=10)
     for number in range(100):

@@ -178,6 +178,38 @@ def test_a_retry_by_hand_is_a_new_life() -> None:
     assert fold.outcomes() == [("1", "completed", None)]
 
 
+BY_HAND = ("waiting<failed", "active")
+
+
+@pytest.mark.parametrize("card", [None, Card(attempts_started=1, attempts_made=0), Card(attempts_started=3)])
+def test_a_retry_by_hand_goes_on_counting_whatever_its_hash_says(card: Card | None) -> None:
+    words = (*NEW, "failed", *BY_HAND, "failed", *BY_HAND, "completed")
+    fold = Fold({} if card is None else {b"1": card}).feed(stream(*words)).settle()
+    assert fold.outcomes() == [("1", "failed", 1), ("1", "failed", 2), ("1", "completed", 3)]
+    assert [run.added_ms for run in fold.runs] == [1000] * 3
+
+
+def test_a_retry_by_hand_whose_counters_were_reset_is_told_with_its_hash() -> None:
+    fold = Fold({b"1": Card(name="kept", attempts_started=1, attempts_made=0)}, cards=True)
+    fold.feed(stream(*NEW, "failed")).settle()
+    fold.feed(stream(*BY_HAND, "completed", first_ms=2000)).settle()
+    assert [(run.attempt, run.card and run.card.name) for run in fold.runs] == [(1, "kept"), (2, "kept")]
+
+
+def test_a_retry_by_hand_that_is_removed_before_it_runs_has_no_number() -> None:
+    fold = Fold().feed(stream(*NEW, "failed", "waiting<failed", "removed")).settle()
+    assert fold.outcomes() == [("1", "failed", 1), ("1", "removed", None)]
+
+
+@pytest.mark.parametrize(
+    "between", [("removed<failed",), ("added", "removed<waiting"), ("added", "active", "completed")]
+)
+def test_what_failed_and_is_no_more_is_not_taken_up_again(between: tuple[str, ...]) -> None:
+    fold = Fold().feed(stream(*NEW, "failed", *between, *BY_HAND, "completed")).settle()
+    last = max(fold.runs, key=lambda run: run.ended_ms)
+    assert (last.outcome, last.attempt, last.added_ms) == ("completed", None, None)
+
+
 def test_a_job_that_failed_without_ever_running_has_no_start() -> None:
     fold = Fold().feed(stream("added", "waiting-children", "failed<waiting-children")).settle()
     assert [(run.outcome, run.started_ms, run.attempt) for run in fold.runs] == [("failed", None, None)]

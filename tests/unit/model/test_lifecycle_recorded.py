@@ -62,7 +62,7 @@ OUTCOMES: dict[str, list[tuple[str, str, int | None]]] = {
     "exhausted": [("1", "retried", 1), ("1", "failed", 2)],
     "flow": [("c1", "completed", 1), ("c2", "completed", 1), ("par", "completed", 1)],
     "flow_fails": [("c1", "failed", 1), ("par", "failed", 1)],
-    "manual_retry": [("1", "failed", 1), ("1", "completed", None)],
+    "manual_retry": [("1", "failed", 1), ("1", "completed", 2)],
     "plain": [("1", "completed", 1)],
     "put_back": [("1", "delayed", 1), ("1", "completed", 2)],
     "rate_limit": [("1", "delayed", 1), ("1", "completed", 2)],

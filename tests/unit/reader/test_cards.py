@@ -111,7 +111,7 @@ def test_endless_names_and_numbers_are_cut() -> None:
 
 PYTHON = (
     'Traceback (most recent call last):\n  File "worker.py", line 3, in process\n'
-    "    raise shop.OutOfStock('secret')\nshop.OutOfStock: secret\n"
+    "    raise shop.OutOfStockError('secret')\nshop.OutOfStockError: secret\n"
 )
 
 CHAINED = f"""{PYTHON}
@@ -130,15 +130,27 @@ secret
     [
         (["Error: told to fail\n    at behave (file:///x.mjs:1:1)"], "Error"),
         (["TypeError"], "TypeError"),
-        ([PYTHON], "shop.OutOfStock"),
-        ([f"{PYTHON}secret\n"], "shop.OutOfStock"),
-        ([f"{PYTHON}\nTraceback (most recent call last):\nsecret: a\n"], "shop.OutOfStock"),
+        ([PYTHON], "shop.OutOfStockError"),
+        ([f"{PYTHON}secret\n"], "shop.OutOfStockError"),
+        ([f"{PYTHON}\nTraceback (most recent call last):\nsecret: a\n"], "shop.OutOfStockError"),
         ([CHAINED], "ValueError"),
         (["NoneType: None\n"], None),
         (["secret"], None),
         (["Error: a", "UnrecoverableError: b"], "UnrecoverableError"),
         (["a whole sentence: with a colon"], None),
-        (["x" * 200], None),
+        (["alice_1985: wrong pin"], None),
+        (["sk_live_51H8: refused\nError: x"], None),
+        (["hunter2SECRET: m\n    at f"], None),
+        ([PYTHON.replace("OutOfStockError", "OutOfStock")], None),
+        ([PYTHON.replace("shop.OutOfStockError", "KeyboardInterrupt")], "KeyboardInterrupt"),
+        ([PYTHON.replace("shop.OutOfStockError", "StopIteration")], "StopIteration"),
+        (["RangeError [ERR_OUT_OF_RANGE]: The value of secret\n    at f"], "RangeError"),
+        (["RangeError [secret one]: a"], None),
+        (["DOMException [AbortError]: a"], "DOMException"),
+        (["shop.OutOfStockError: only Python has modules"], None),
+        (["ConnectTimeout: a"], "ConnectTimeout"),
+        (["x" * 95 + "Error"], "x" * 95 + "Error"),
+        (["x" * 96 + "Error"], None),
         ([""], None),
         ([5], None),
         ([], None),

@@ -113,6 +113,14 @@ def test_a_full_batch_does_not_linger(desk: Desk) -> None:
         wait_until(lambda: emitter.counts().exported == 3, "the batch to be sent")
 
 
+@pytest.mark.parametrize("queue_size", [1, 2, 3, 4, 5])
+def test_a_queue_below_a_batch_does_not_linger_until_it_is_full(desk: Desk, queue_size: int) -> None:
+    half = max(queue_size // 2, 1)
+    with emitting(desk, queue_size=queue_size, pace=Pace(batch=9, linger=60)) as emitter:
+        assert all(emitter.offer(span(number)) for number in range(half))
+        wait_until(lambda: emitter.counts().exported == half, "the queue to be sent")
+
+
 def test_what_is_over_the_bound_is_dropped_and_what_is_under_way_counts(desk: Desk) -> None:
     desk.gate.clear()
     with emitting(desk, queue_size=5) as emitter:

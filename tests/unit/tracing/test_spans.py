@@ -73,11 +73,11 @@ def outline(spans: Sequence[SpanDescription]) -> list[str]:
 
 
 def test_nothing_instrumented() -> None:
-    trace = 0x92C5F2217C1B37763A2C11EFFAF17F20
+    trace = 0xB4F854F65DFB66B8509690C99B46042C
     assert spans_of(PLAIN, SpanOptions(server_address="redis.example", server_port=6379)) == [
         SpanDescription(
             trace_id=trace,
-            span_id=0xE8F3C7D01A456CEB,
+            span_id=0xD866D0827884C8BA,
             parent_span_id=None,
             name="add mail",
             kind=Kind.PRODUCER,
@@ -92,8 +92,8 @@ def test_nothing_instrumented() -> None:
         ),
         SpanDescription(
             trace_id=trace,
-            span_id=0x38D7790D3F2B4E17,
-            parent_span_id=0xE8F3C7D01A456CEB,
+            span_id=0x8A3C409573C64E73,
+            parent_span_id=0xD866D0827884C8BA,
             name="wait mail",
             kind=Kind.INTERNAL,
             start_ns=(T + 100) * MS,
@@ -108,8 +108,8 @@ def test_nothing_instrumented() -> None:
         ),
         SpanDescription(
             trace_id=trace,
-            span_id=0x011DEF114F517E21,
-            parent_span_id=0xE8F3C7D01A456CEB,
+            span_id=0xAB6A364D0ED4B1A4,
+            parent_span_id=0xD866D0827884C8BA,
             name="process mail",
             kind=Kind.CONSUMER,
             start_ns=(T + 400) * MS,
@@ -133,8 +133,8 @@ def test_a_second_attempt_that_fails_behind_a_producer_that_traces() -> None:
     last = run(attempt=2, outcome=Outcome.FAILED, error="TypeError", card=card, ready_ms=None)
     assert spans_of(last, LINK) == [
         SpanDescription(
-            trace_id=0xFF862CE2C4D9E9E43A2C11EFFAF17F20,
-            span_id=0xB715B65E9C9AE749,
+            trace_id=0x2AB94FED910F20973A566B7548428A60,
+            span_id=0x348B0857E5D08E50,
             parent_span_id=None,
             name="process mail",
             kind=Kind.CONSUMER,
@@ -159,8 +159,8 @@ def test_a_second_attempt_that_fails_behind_a_producer_that_traces() -> None:
                     attributes={"bullmq.link": "producer"},
                 ),
                 SpanLink(
-                    trace_id=0x92C5F2217C1B37763A2C11EFFAF17F20,
-                    span_id=0x011DEF114F517E21,
+                    trace_id=0x1CCDB9CA1F28FDA13A566B7548428A60,
+                    span_id=0xDA703413E5231F21,
                     attributes={"bullmq.link": "earlier attempt"},
                 ),
             ),
