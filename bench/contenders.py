@@ -6,7 +6,9 @@ import contextlib
 import gzip
 import http.client
 import json
+import os
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,6 +103,23 @@ class Exporter:
         lines = Path(f"/proc/{self.child.pid}/status").read_text(encoding="ascii").splitlines()
         fields = dict(line.split(":", 1) for line in lines)
         return {name: int(fields[name].split()[0]) for name in ("VmRSS", "VmHWM") if name in fields}
+
+    def cpu_seconds(self) -> float:
+        """Processor time since it was started."""
+        after_name = Path(f"/proc/{self.child.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return sum(map(int, after_name[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    def totals(self) -> dict[str, float]:
+        """What it exports now: of each series' name, the sum over all labels."""
+        self._client.request("GET", "/metrics", headers=_PLAIN)
+        text = self._client.getresponse().read().decode()
+        self._client.close()
+        sums: dict[str, float] = defaultdict(float)
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                series, _, value = line.rpartition(" ")
+                sums[series.partition("{")[0]] += float(value)
+        return sums
 
 
 @contextlib.contextmanager

@@ -74,7 +74,8 @@ class Report:
 
     def as_text(self) -> str:
         """For people."""
-        return "\n".join([f"{self.title}; times in ms", *self._table(), "", *self._facts(), "", *self._targets()])
+        head = [f"{self.title}; times in ms", *self._table()] if self.rows else [self.title]
+        return "\n".join([*head, "", *self._facts(), "", *self._targets()])
 
     def as_json(self) -> dict[str, object]:
         """For programs."""
@@ -92,8 +93,9 @@ class Report:
             yield " ".join([f"{name:{wide}}", *columns])
 
     def _facts(self) -> Iterator[str]:
+        wide = max(len(name) for name in self.facts)
         for name, value in self.facts.items():
-            yield f"{name:44} {value:8,.1f}"
+            yield f"{name:{wide}} {value:10,.1f}"
 
     def _targets(self) -> Iterator[str]:
         wide = max(len(target.name) for target in self.targets)

@@ -1,7 +1,7 @@
 """One connection to one server, over which whole batches of commands travel; redis-py's errors become ours here.
 
-redis-py opens the connection (TLS, password, database, unix socket). The batches bypass its pipeline, whose work for
-each command costs several times what Redis itself takes for it: here a batch is one write, and hiredis parses.
+redis-py opens the connection. The batches bypass its pipeline, whose work for each command costs several times what
+Redis itself takes for it: here a batch is one write, and hiredis parses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from qobserve.model.reply import Fault
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
 
     from pydantic import SecretStr
 
@@ -133,12 +132,13 @@ class _BatchedUnix(_Batched, UnixDomainSocketConnection):
 class Link:
     """A connection that opens when it is first needed, and again after it was lost.
 
-    Every failure closes it and is raised as a `RedisError`, so that the next use begins anew.
+    Every failure closes it and is raised as a `RedisError`, so that the next use begins anew; `opened` counts that.
     """
 
     def __init__(self, settings: TargetSettings, address: Address | None = None, *, readonly: bool = False) -> None:
         self._connection = _connection(settings, address)
         self._readonly = readonly
+        self.opened = 0
         self.where = str(address) if address else redacted(settings.url)
         self.host = address.host if address else urlsplit(settings.url).hostname or "127.0.0.1"
 
@@ -146,11 +146,6 @@ class Link:
     def lost(self) -> bool:
         """Whether the other side has closed the connection; the next use would make a new one to the same address."""
         return self._connection.lost
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the next use will go over the same connection as the last one."""
-        return self._connection.is_connected and not self._connection.lost
 
     @contextlib.asynccontextmanager
     async def talk(self) -> AsyncIterator[Talk]:
@@ -176,6 +171,7 @@ class Link:
         if self._connection.lost:
             await self.close()
         if not self._connection.is_connected:
+            self.opened += 1
             await self._connection.connect()  # type: ignore[no-untyped-call]  # untyped in redis-py
             # For people only: redis-py takes a user who may not set the name for one who may not connect.
             (told,) = await Talk(self._connection).exchange(pack(b"CLIENT", b"SETNAME", b"qobserve"), 1)
@@ -233,14 +229,16 @@ def _connection(settings: TargetSettings, address: Address | None) -> _Batched:
     place = address or Address(url.hostname or "127.0.0.1", url.port or 6379)
     if url.scheme != "rediss":
         return _BatchedTCP(host=place.host, port=place.port, **shared)
+    files = (settings.tls_ca_cert_file, settings.tls_client_cert_file, settings.tls_client_key_file)
+    ca, certificate, key = (None if file is None else str(file) for file in files)
     return _BatchedTLS(
         host=place.host,
         port=place.port,
         ssl_cert_reqs="none" if settings.tls_skip_verification else "required",
         ssl_check_hostname=not settings.tls_skip_verification,
-        ssl_ca_certs=_path(settings.tls_ca_cert_file),
-        ssl_certfile=_path(settings.tls_client_cert_file),
-        ssl_keyfile=_path(settings.tls_client_key_file),
+        ssl_ca_certs=ca,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
         **shared,
     )
 
@@ -248,7 +246,3 @@ def _connection(settings: TargetSettings, address: Address | None) -> _Batched:
 def revealed(secret: SecretStr | None) -> str | None:
     """The text of a secret, for the one call that needs it."""
     return None if secret is None else secret.get_secret_value()
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else str(path)

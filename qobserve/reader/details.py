@@ -83,12 +83,11 @@ class DetailPlan:
         rest = rest_commands(queue, answers, budget.windows, memory.ended_score)
         self._rest = tuple(rest)
         self._layout = layout_of_version(version)
-        unversioned = [pack(b"ZCARD", queue.key(b"priority")), pack(b"EXISTS", queue.key(b"marker"))]
         self._sections = (
             self._ages.commands,
             [pack(b"HSTRLEN", queue.key(job), b"data") for job in self._weighed(budget.payloads)],
             self._search(answers) if self._searches else [],
-            unversioned if self._layout == UNKNOWN else [],
+            self._layout_questions(),
             group_commands(queue, version),
             list(rest.values()),
             self._schedulers.commands,
@@ -103,6 +102,11 @@ class DetailPlan:
         """Whether the same first answers would lead to this plan again, with what is remembered of the queue now."""
         known = memory is self._memory and not self._searches and not self._woken
         return known and self._ages.is_current() and self._schedulers.is_current(now_ms)
+
+    def _layout_questions(self) -> list[bytes]:
+        """The keys that tell the layout where no version does."""
+        key = self._queue.key
+        return [] if self._layout != UNKNOWN else [pack(b"ZCARD", key(b"priority")), pack(b"EXISTS", key(b"marker"))]
 
     def _weighed(self, most: int) -> list[bytes]:
         """The jobs whose payloads' sizes are asked."""

@@ -35,6 +35,7 @@ class Servers:
         self._tasks: dict[Link, asyncio.Task[None]] = {}
         self._of_queue: dict[QueueId, ServerFollower] = {}
         self._lagging: set[QueueId] = set()
+        self._timed: set[QueueId] = set()
 
     @property
     def behind(self) -> bool:
@@ -86,7 +87,7 @@ class Servers:
         return found
 
     def tell_lags(self) -> None:
-        """Tell the lag of each queue that is behind, and once more when it is not any longer."""
+        """Tell the lag of each queue that is behind, once more when it is not any longer, and of each new one."""
         now = time.monotonic()
         lags: dict[QueueId, float] = {}
         for server in self._followers.values():
@@ -95,8 +96,9 @@ class Servers:
             else:
                 lags.update({x.queue: now - x.behind_since for x in server.behind if x.begun})
         lags = {queue: lag for queue, lag in lags.items() if lag > _LAG}
-        for queue in (self._lagging & self._of_queue.keys()) | lags.keys():
+        for queue in (self._lagging & self._of_queue.keys()) | lags.keys() | (self._of_queue.keys() - self._timed):
             self._sinks.lag(queue, lags.get(queue, 0.0))
+        self._timed = set(self._of_queue)
         self._lagging = set(lags)
 
     async def _serve(self, server: ServerFollower) -> None:

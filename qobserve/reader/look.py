@@ -90,7 +90,7 @@ class Looker:
         self._names = WorkerNames(())
         self._last: dict[QueueId, LastTime] = {}
         self._quiet = Quiet(self._budget.windows)
-        self._turn = self._asking = 0
+        self._turn = self._asking = self._opened = 0
         self.redirected = False
 
     async def look(self, link: Link, memories: Mapping[QueueId, QueueMemory]) -> ServerSnapshot:
@@ -100,11 +100,11 @@ class Looker:
             RedisError: The server as a whole does not serve us.
         """
         self._fit(memories)
-        if not link.is_open:  # it may be another server, or this one with older keys
-            self._last.clear()
-            self._quiet = Quiet(self._budget.windows)
-        asked = [self._ask(queue, memory, place) for place, (queue, memory) in enumerate(memories.items())]
         async with link.talk() as talk:
+            if link.opened != self._opened:  # it may be another server, or this one with older keys
+                self._opened, self._quiet = link.opened, Quiet(self._budget.windows)
+                self._last.clear()
+            asked = [self._ask(queue, memory, place) for place, (queue, memory) in enumerate(memories.items())]
             groups = [_Group(asked[start : start + _GROUP]) for start in range(0, len(asked), _GROUP)]
             talk.send(b"".join([*_HEADER, *(group.batch for group in groups)]))
             time, info = await talk.receive(len(_HEADER))
