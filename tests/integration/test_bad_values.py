@@ -74,6 +74,12 @@ def exporter(home: Server) -> Iterator[Exporter]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def unfollowing(home: Server) -> Iterator[Exporter]:
+    with exporting("--redis.url", home.url, "--no-follow.enabled") as started:
+        yield started
+
+
 @pytest.fixture
 def client(home: Server) -> Iterator[redis.Redis]:
     """A client; afterwards the queue is as it was, whatever the test has done to it."""
@@ -116,7 +122,7 @@ def test_times_and_numbers_of_a_job(exporter: Exporter, client: redis.Redis, jun
 
 
 @pytest.mark.parametrize("junk", NUMBERS.values(), ids=NUMBERS)
-def test_numbers_of_a_queue(exporter: Exporter, client: redis.Redis, junk: bytes) -> None:
+def test_numbers_of_a_queue(exporter: Exporter, unfollowing: Exporter, client: redis.Redis, junk: bytes) -> None:
     fields = ("opts.maxLenEvents", "version", "concurrency", "max", "duration")
     client.hset("bull:odd:meta", mapping=dict.fromkeys(fields, junk))
     client.hset("bull:odd:metrics:completed", "count", junk)
@@ -126,8 +132,10 @@ def test_numbers_of_a_queue(exporter: Exporter, client: redis.Redis, junk: bytes
 
     samples = read(exporter)
 
-    for name in ("bullmq_jobs_completed_total", "bullmq_jobs_failed_total", "bullmq_queue_add_attempts_total"):
-        assert value(samples, name) is None
+    assert value(samples, "bullmq_queue_add_attempts_total") is None
+    for name in ("bullmq_jobs_completed_total", "bullmq_jobs_failed_total"):
+        assert value(samples, name) == 0  # no event tells of any
+        assert value(unfollowing.samples(), name) is None  # and what the workers have counted is junk
     assert value(samples, "bullmq_queue_concurrency_limit") == (0 if junk == b"-5" else None)
     # BullMQ itself takes -5 of at most -5 for a limit that is reached.
     assert bool(value(samples, "bullmq_queue_rate_limited_seconds")) == (junk == b"-5")
